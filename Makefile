@@ -1,0 +1,43 @@
+# Everything a user or CI runs. Needs Python 3.11, make and the package registry; nothing else.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+WORKSPACE ?= .lorebase
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo test check format lock chaos benchmarks clean
+
+help: ## Show the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+setup: $(STAMP) ## Set up .venv from the lock file
+
+$(STAMP): requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "$(PYTHON) was not found. Install Python 3.11, or name yours: make PYTHON=python3"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+demo: setup ## Build the sample knowledge base and answer five questions
+	$(BIN)/lorebase build recipes/quickstart.yaml --workspace $(WORKSPACE)
+	$(BIN)/lorebase search quickstart --questions examples/questions.json --top-k 2 --workspace $(WORKSPACE)
+
+test: setup ## Run the tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: setup ## Lint, types and architecture
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: ## Resolve the dependencies anew (needs uv)
+	uv pip compile pyproject.toml --extra dev --python-version 3.11 --generate-hashes --no-header --no-annotate --output-file requirements.lock --quiet
+
+clean: ## Remove what the targets made
+	rm -rf $(VENV) $(WORKSPACE)

@@ -1,0 +1,36 @@
+"""Exit codes of the command line, as a table over the error tree."""
+
+from __future__ import annotations
+
+from lorebase import errors
+
+DONE = 0
+FAILED = 1
+USAGE = 2
+CONFLICT = 3
+UNAVAILABLE = 4
+GATE = 5
+INTERRUPTED = 130
+
+_BY_CLASS: tuple[tuple[type[errors.LorebaseError], int], ...] = (
+    (errors.RecipeError, USAGE),
+    (errors.UsageError, USAGE),
+    (errors.ConfigurationError, USAGE),
+    (errors.ConflictError, CONFLICT),
+    (errors.DependencyError, UNAVAILABLE),
+    (errors.LorebaseError, FAILED),
+)
+
+
+def exit_code_of(error: errors.LorebaseError) -> int:
+    """The exit code for an error: the first row of the table that fits."""
+    return next(code for kind, code in _BY_CLASS if isinstance(error, kind))
+
+
+def exit_code_of_error_code(error_code: str) -> int:
+    """The exit code for the error that a run's record names; codes that are not of the tree are failures."""
+    kinds = [errors.LorebaseError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    kind = next((kind for kind in kinds if kind.code == error_code), errors.LorebaseError)
+    return next(code for known, code in _BY_CLASS if issubclass(kind, known))

@@ -1,0 +1,127 @@
+"""What the command line prints: JSON alone on stdout where asked for, otherwise text for people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, TypeAdapter
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from lorebase.retrieval.model import QueryResult, SearchResult
+    from lorebase.runs.report import BuildReport
+
+_EXCERPT_CHARS = 300
+_ISSUES_SHOWN = 10
+_STATUS_STYLE = {"succeeded": "green", "skipped": "cyan", "failed": "bold red", "cancelled": "yellow"}
+
+
+def print_json(value: BaseModel | dict[str, Any] | Sequence[Any]) -> None:
+    """One JSON document on stdout, Chinese as it is."""
+    text = TypeAdapter(Any).dump_json(value, indent=2).decode()
+    sys.stdout.write(f"{text}\n")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where text for people goes. Without a terminal lines are not wrapped, so that CI logs can be searched."""
+    screen = Console(stderr=stderr, highlight=False)
+    if not screen.is_terminal:
+        screen = Console(stderr=stderr, highlight=False, width=200, soft_wrap=True)
+    return screen
+
+
+def show_report(report: BuildReport, screen: Console) -> None:
+    """The build report: a line a step, what was unlocked, issues with examples."""
+    style = _STATUS_STYLE.get(report.status, "yellow")
+    table = Table(title=f"{report.base_name}, run {report.run_id}", title_justify="left", title_style="bold")
+    table.add_column("step")
+    table.add_column("status")
+    for name in ("documents", "rows", "computed", "reused", "failed", "seconds", "calls", "tokens", "issues"):
+        table.add_column(name, justify="right")
+    table.add_column("why", overflow="fold")
+    for step in report.steps:
+        table.add_row(
+            step.step,
+            Text(step.status, style=_STATUS_STYLE.get(step.status, "")),
+            *_figures(
+                step.documents,
+                step.rows,
+                step.computed,
+                step.reused + step.from_ledger,
+                step.failed,
+                f"{step.seconds:.2f}",
+                step.model_calls,
+                step.input_tokens + step.output_tokens,
+                step.issues,
+            ),
+            escape(step.reason),
+        )
+    screen.print(table)
+    counts = report.counts
+    screen.print(
+        f"[{style}]{report.status}[/] in {report.seconds:.1f} s: {counts.documents} documents, {counts.chunks} chunks; "
+        f"{counts.computed_items} items computed, {counts.reused_items} reused; "
+        f"{counts.model_calls} model calls, {counts.input_tokens + counts.output_tokens} tokens."
+    )
+    if report.queries:
+        screen.print(f"Query modes unlocked: {', '.join(report.queries)}.")
+    _show_issues(report, screen)
+    error = report.record.error
+    if error is not None:
+        screen.print(Text.assemble(("Error ", "bold red"), f"{error.code}: {error.message} {error.remedy}".rstrip()))
+
+
+def _figures(*values: float | str) -> Iterable[str]:
+    return (str(value) if value else "" for value in values)
+
+
+def _show_issues(report: BuildReport, screen: Console) -> None:
+    if not report.counts.issues_by_code:
+        screen.print("No issues.")
+        return
+    listed = ", ".join(f"{code} {count}" for code, count in report.counts.issues_by_code.items())
+    screen.print(Text(f"Issues: {listed}"))
+    for issue in report.issues[:_ISSUES_SHOWN]:
+        screen.print(Text(f"  {issue.severity} {issue.code} in {issue.step}: {issue.message}"))
+    more = sum(report.counts.issues_by_code.values()) - min(len(report.issues), _ISSUES_SHOWN)
+    if more > 0:
+        screen.print(f"  and {more} more: `lorebase report {report.base_name} {report.run_id} --json` lists them.")
+
+
+def show_results(found: QueryResult, screen: Console) -> None:
+    """Results with where each of them stands."""
+    screen.print(Text.assemble(("? ", "bold"), (found.query, "bold"), (f"  ({found.mode})", "dim")))
+    if not found.results:
+        screen.print("  Nothing found.")
+    for result in found.results:
+        screen.print(
+            Text.assemble((f"  [{result.rank}] ", "bold cyan"), (place_of(result), "cyan"), (f"  {result.score:.3f}", "dim"))
+        )
+        for line in _excerpt(result.text).splitlines():
+            screen.print(Text(f"      {line}"))
+
+
+def place_of(result: SearchResult) -> str:
+    """Where a result stands: file, heading path, page, slide, sheet or rows."""
+    citation = result.citation
+    parts = [result.document.name]
+    if citation.heading_path:
+        parts.append(" > ".join(citation.heading_path))
+    if citation.page_label:
+        parts.append(f"sheet {citation.page_label}")
+    elif citation.page is not None:
+        parts.append(f"page {citation.page}")
+    if citation.first_row is not None:
+        last = citation.last_row
+        parts.append(f"row {citation.first_row}" if last == citation.first_row else f"rows {citation.first_row}-{last}")
+    return ", ".join(parts)
+
+
+def _excerpt(text: str) -> str:
+    flat = "\n".join(line.strip() for line in text.splitlines() if line.strip())
+    return flat if len(flat) <= _EXCERPT_CHARS else f"{flat[:_EXCERPT_CHARS].rstrip()} …"

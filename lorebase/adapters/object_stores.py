@@ -1,0 +1,368 @@
+"""Object stores over fsspec: a local folder, and S3 through s3fs with boto3 for conditional writes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lorebase.artifacts.store import VersionedObject
+from lorebase.errors import ConfigurationError, NotFoundError, RefusedError, UnavailableError, UsageError
+
+if TYPE_CHECKING:
+    from fsspec.spec import AbstractFileSystem
+
+_TEMPORARY_MARK = ".writing-"
+
+
+def _checked(key: str) -> str:
+    parts = key.split("/")
+    if not key or any(part in {"", ".", ".."} for part in parts) or "\\" in key or "\0" in key:
+        raise UsageError(f"{key!r} is not a key of an object store.", remedy="Use relative keys such as a/b/c.json.")
+    return key
+
+
+class LocalObjectStore:
+    """A folder. Writes go to a temporary name in the same folder, are flushed to the disk, and are renamed."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._swap_lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._root,))
+
+    def get(self, key: str) -> bytes:
+        """The whole object."""
+        try:
+            return self._path(key).read_bytes()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+            raise NotFoundError(f"There is no object {key!r} in {self._root}.", key=key) from error
+        except OSError as error:
+            raise self._unavailable(key, error) from error
+
+    def put(self, key: str, content: bytes) -> None:
+        """Write the object whole or not at all."""
+        path = self._path(key)
+        with self._translated(key), self._temporary(path, content) as temporary:
+            temporary.replace(path)
+
+    def exists(self, key: str) -> bool:
+        """Whether the object is there."""
+        return self._path(key).is_file()
+
+    def list(self, prefix: str) -> list[str]:
+        """Keys below the folder, sorted."""
+        top = self._path(prefix)
+        found = []
+        with self._translated(prefix):
+            for folder, _, names in os.walk(top):
+                relative = Path(folder).relative_to(self._root).as_posix()
+                found += [f"{relative}/{name}" for name in names if not _is_internal(name)]
+        return sorted(found)
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Remove objects."""
+        for key in keys:
+            with self._translated(key):
+                self._path(key).unlink(missing_ok=True)
+
+    def get_versioned(self, key: str) -> VersionedObject | None:
+        """The object with its version."""
+        try:
+            content = self.get(key)
+        except NotFoundError:
+            return None
+        return VersionedObject(content, hashlib.sha256(content).hexdigest())
+
+    def put_if(self, key: str, content: bytes, version: str | None) -> bool:
+        """Write only if the object still has `version`.
+
+        A new object is made by an exclusive hard link. A swap of an existing one is serialised by a lock file that is
+        locked through the operating system, so that a killed process leaves nothing locked.
+        """
+        path = self._path(key)
+        with self._translated(key):
+            if version is None:
+                with self._temporary(path, content) as temporary:
+                    try:
+                        os.link(temporary, path)
+                    except FileExistsError:
+                        return False
+                    return True
+            with self._swap_lock, _locked(path.with_name(f".{path.name}.lock")):
+                current = self.get_versioned(key)
+                if current is None or current.version != version:
+                    return False
+                self.put(key, content)
+                return True
+
+    def _path(self, key: str) -> Path:
+        return self._root / _checked(key)
+
+    @contextmanager
+    def _temporary(self, path: Path, content: bytes) -> Iterator[Path]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}{_TEMPORARY_MARK}{uuid.uuid4().hex}")
+        try:
+            with temporary.open("wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            yield temporary
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def _translated(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._unavailable(key, error) from error
+
+    def _unavailable(self, key: str, error: OSError) -> UnavailableError:
+        return UnavailableError(
+            f"The object store folder {self._root} failed at {key!r}: {error.strerror or error}.",
+            remedy="Check that the folder is writable and that its disk has space left, then start again.",
+            dependency="object store",
+            key=key,
+        )
+
+
+def _is_internal(name: str) -> bool:
+    return _TEMPORARY_MARK in name or (name.startswith(".") and name.endswith(".lock"))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    import fcntl  # noqa: PLC0415 (POSIX only; the local store's compare-and-set is its one use)
+
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class S3ObjectStore:
+    """A prefix of an S3 bucket: s3fs for reading, writing and listing, boto3 for conditional writes.
+
+    Args:
+        bucket: Name of the bucket.
+        prefix: Folder in it, may be empty.
+        endpoint_url: For stores other than AWS, with scheme, without a trailing slash.
+        key: Access key; None uses the ambient credentials of the machine.
+        secret: Its secret.
+        region: Region of the bucket.
+    """
+
+    def __init__(
+        self,
+        bucket: str,
+        prefix: str = "",
+        *,
+        endpoint_url: str | None = None,
+        key: str | None = None,
+        secret: str | None = None,
+        region: str | None = None,
+    ) -> None:
+        self._bucket = bucket
+        self._prefix = prefix.strip("/")
+        self._endpoint_url = endpoint_url
+        self._key = key
+        self._secret = secret
+        self._region = region
+
+    @cached_property
+    def _files(self) -> AbstractFileSystem:
+        import s3fs  # noqa: PLC0415 (0.6 s; only workspaces on S3 need it)
+
+        return s3fs.S3FileSystem(
+            key=self._key,
+            secret=self._secret,
+            client_kwargs={
+                name: value
+                for name, value in (("endpoint_url", self._endpoint_url), ("region_name", self._region))
+                if value
+            },
+            config_kwargs={"connect_timeout": 10, "read_timeout": 60, "retries": {"max_attempts": 3}},
+            use_listings_cache=False,
+            skip_instance_cache=True,
+            default_fill_cache=False,
+        )
+
+    @cached_property
+    def _client(self) -> Any:  # noqa: ANN401 (boto3 makes its clients at run time, they have no importable type)
+        import boto3  # noqa: PLC0415 (as s3fs)
+        from botocore.config import Config  # noqa: PLC0415 (as s3fs)
+
+        return boto3.client(
+            "s3",
+            aws_access_key_id=self._key,
+            aws_secret_access_key=self._secret,
+            endpoint_url=self._endpoint_url,
+            region_name=self._region or "us-east-1",
+            config=Config(
+                connect_timeout=10,
+                read_timeout=60,
+                max_pool_connections=32,
+                retries={"max_attempts": 3},
+                request_checksum_calculation="when_required",
+                response_checksum_validation="when_required",
+            ),
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        where = (self._bucket, self._prefix, self._endpoint_url, self._key, self._secret, self._region)
+        return (_s3_object_store, where)
+
+    def get(self, key: str) -> bytes:
+        """The whole object."""
+        with self._translated(key):
+            content: bytes = self._files.cat_file(self._path(key))
+            return content
+
+    def put(self, key: str, content: bytes) -> None:
+        """Write the object with one put."""
+        with self._translated(key):
+            self._files.pipe_file(self._path(key), content)
+
+    def exists(self, key: str) -> bool:
+        """Whether the object is there."""
+        with self._translated(key):
+            return bool(self._files.exists(self._path(key)))
+
+    def list(self, prefix: str) -> list[str]:
+        """Keys below the folder, sorted."""
+        cut = len(self._path("x")) - 1
+        with self._translated(prefix):
+            try:
+                # Some stores keep an entry for a folder that has become empty; it is no object.
+                return sorted(path[cut:] for path in self._files.find(self._path(prefix)) if not path.endswith("/"))
+            except FileNotFoundError:
+                return []
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Remove objects, a thousand a request."""
+        paths = [self._path(key) for key in keys]
+        with self._translated(f"{len(paths)} objects"):
+            for first in range(0, len(paths), 1000):
+                self._files.bulk_delete(paths[first : first + 1000])
+
+    def get_versioned(self, key: str) -> VersionedObject | None:
+        """The object with its entity tag."""
+        with self._translated(key):
+            try:
+                answer = self._client.get_object(Bucket=self._bucket, Key=self._key_of(key))
+            except self._client.exceptions.NoSuchKey:
+                return None
+            return VersionedObject(answer["Body"].read(), answer["ETag"])
+
+    def put_if(self, key: str, content: bytes, version: str | None) -> bool:
+        """Write by a conditional put (If-None-Match, If-Match)."""
+        from botocore.exceptions import ClientError  # noqa: PLC0415 (as s3fs)
+
+        condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
+        with self._translated(key):
+            try:
+                self._client.put_object(Bucket=self._bucket, Key=self._key_of(key), Body=content, **condition)
+            except ClientError as error:
+                # A missing object under If-Match is 404 on AWS and 412 elsewhere: either way nothing was written.
+                if error.response["ResponseMetadata"]["HTTPStatusCode"] in {404, 409, 412}:
+                    return False
+                raise
+            return True
+
+    def make_bucket(self) -> None:
+        """Create the bucket where it does not exist."""
+        with self._translated(self._bucket):
+            try:
+                self._client.head_bucket(Bucket=self._bucket)
+            except self._client.exceptions.ClientError:
+                self._client.create_bucket(Bucket=self._bucket)
+
+    def _key_of(self, key: str) -> str:
+        return f"{self._prefix}/{_checked(key)}" if self._prefix else _checked(key)
+
+    def _path(self, key: str) -> str:
+        return f"{self._bucket}/{self._key_of(key)}"
+
+    @contextmanager
+    def _translated(self, key: str) -> Iterator[None]:
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as s3fs)
+
+        where = f"s3://{self._bucket}/{self._prefix}"
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise NotFoundError(f"There is no object {key!r} in {where}.", key=key) from error
+        except PermissionError as error:
+            raise self._refused(where, key, error) from error
+        except ClientError as error:
+            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            if status in {401, 403}:
+                raise self._refused(where, key, error) from error
+            raise self._unavailable(where, key, error) from error
+        except (BotoCoreError, OSError) as error:
+            raise self._unavailable(where, key, error) from error
+
+    @staticmethod
+    def _refused(where: str, key: str, error: Exception) -> RefusedError:
+        return RefusedError(
+            f"{where} refused access to {key!r}: {type(error).__name__}.",
+            remedy="Check the key, the secret and the bucket's policy in the workspace file.",
+            dependency="object store",
+            key=key,
+        )
+
+    @staticmethod
+    def _unavailable(where: str, key: str, error: Exception) -> UnavailableError:
+        return UnavailableError(
+            f"{where} failed at {key!r}: {error}.",
+            remedy="Check that the store is reachable at the endpoint of the workspace file, then start again.",
+            dependency="object store",
+            key=key,
+        )
+
+
+def _s3_object_store(  # what unpickling calls: the constructor takes most of these by name only
+    bucket: str, prefix: str, endpoint_url: str | None, key: str | None, secret: str | None, region: str | None
+) -> S3ObjectStore:
+    return S3ObjectStore(bucket, prefix, endpoint_url=endpoint_url, key=key, secret=secret, region=region)
+
+
+def open_object_store(
+    url: str,
+    *,
+    endpoint_url: str | None = None,
+    key: str | None = None,
+    secret: str | None = None,
+    region: str | None = None,
+) -> LocalObjectStore | S3ObjectStore:
+    """The store behind a URL: a folder (a plain path or `file://`), or `s3://bucket/prefix`.
+
+    Raises:
+        ConfigurationError: The URL has another scheme, or names no bucket.
+    """
+    if url.startswith("s3://"):
+        bucket, _, prefix = url.removeprefix("s3://").partition("/")
+        if not bucket:
+            raise ConfigurationError(f"{url!r} names no bucket.", remedy="Write s3://bucket/prefix.")
+        if endpoint_url and not endpoint_url.startswith(("http://", "https://")):
+            raise ConfigurationError(
+                f"The endpoint {endpoint_url!r} has no scheme.", remedy=f"Write http://{endpoint_url} or https://."
+            )
+        endpoint = endpoint_url.rstrip("/") if endpoint_url else None
+        return S3ObjectStore(bucket, prefix, endpoint_url=endpoint, key=key, secret=secret, region=region)
+    if "://" in url and not url.startswith("file://"):
+        raise ConfigurationError(
+            f"An object store cannot lie at {url!r}.", remedy="Use a folder or an s3:// address."
+        )
+    return LocalObjectStore(Path(url.removeprefix("file://")))

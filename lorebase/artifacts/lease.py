@@ -1,0 +1,191 @@
+"""The lease on a knowledge base: one build at a time, free again by itself after its holder was killed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lorebase.artifacts.store import ObjectStore
+from lorebase.errors import ConflictError, LorebaseError
+
+DEFAULT_LEASE_SECONDS = 30.0
+
+
+class LeaseRecord(BaseModel):
+    """Who holds a lease. A free lease stays in the store with an expiry in the past, so that `epoch` never goes back."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    holder: str
+    epoch: int
+    acquired_at: datetime
+    expires_at: datetime
+    note: str = ""
+
+    def is_free_at(self, moment: datetime, *, margin: timedelta) -> bool:
+        """Whether it was given back, or has run out by more than the margin that clocks may differ by."""
+        return self.expires_at <= self.acquired_at or self.expires_at + margin < moment
+
+
+class Lease:
+    """A held lease: renewed from a thread of its own, so that no busy step can starve it.
+
+    Time is the local clock of each holder. Expiry is judged with a margin of half a lease against clock skew.
+    """
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        key: str,
+        record: LeaseRecord,
+        *,
+        seconds: float,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._store = store
+        self._key = key
+        self._record = record
+        self._seconds = seconds
+        self._now = now
+        self._lost: str = ""
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name=f"lease {key}", daemon=True)
+
+    @property
+    def epoch(self) -> int:
+        """Number of this holding; a later holder has a higher one."""
+        return self._record.epoch
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether somebody else took it over, or it could not be renewed in time."""
+        return bool(self._lost)
+
+    def require_held(self) -> None:
+        """Make sure of the lease before a step that must not be done twice.
+
+        Raises:
+            ConflictError: It was lost.
+        """
+        if not self._lost:
+            self._renew()
+        if self._lost:
+            raise ConflictError(f"This build lost its lease: {self._lost}", remedy="Start the build again.")
+
+    def release(self) -> None:
+        """Give it back; a lease that was lost is left alone."""
+        self._stop.set()
+        self._thread.join(timeout=self._seconds)
+        found = self._store.get_versioned(self._key)
+        if found is None:
+            return
+        current = LeaseRecord.model_validate_json(found.content)
+        if (current.holder, current.epoch) == (self._record.holder, self._record.epoch):
+            freed = current.model_copy(update={"expires_at": current.acquired_at})
+            self._store.put_if(self._key, freed.model_dump_json().encode(), found.version)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def _beat(self) -> None:
+        while not self._stop.wait(self._seconds / 3):
+            try:
+                self._renew()
+            except LorebaseError as error:
+                if self._now() > self._record.expires_at:
+                    self._lost = f"it could not be renewed ({error.message})"
+            if self._lost:
+                return
+
+    def _renew(self) -> None:
+        found = self._store.get_versioned(self._key)
+        current = LeaseRecord.model_validate_json(found.content) if found else None
+        if found is None or current is None or (current.holder, current.epoch) != (self._record.holder, self.epoch):
+            taker = f"{current.holder} holds it since {current.acquired_at:%Y-%m-%d %H:%M:%S} UTC" if current else "it is gone"
+            self._lost = f"{taker}."
+            return
+        renewed = current.model_copy(update={"expires_at": self._now() + timedelta(seconds=self._seconds)})
+        if self._store.put_if(self._key, renewed.model_dump_json().encode(), found.version):
+            self._record = renewed
+
+
+def acquire_lease(
+    store: ObjectStore,
+    key: str,
+    *,
+    holder: str,
+    now: Callable[[], datetime],
+    seconds: float = DEFAULT_LEASE_SECONDS,
+    note: str = "",
+) -> Lease:
+    """Take a lease that is free or has run out.
+
+    Args:
+        store: Where it lies; its conditional writes decide between rivals.
+        key: Its key.
+        holder: Who takes it: a run id.
+        now: Clock, aware UTC.
+        seconds: How long it holds without a renewal.
+        note: Where the holder runs, for the message that others get.
+
+    Returns:
+        The lease, not yet renewed: enter it as a context.
+
+    Raises:
+        ConflictError: Somebody holds it; says who, since when and until when.
+    """
+    found = store.get_versioned(key)
+    current = _read(found.content) if found else None
+    moment = now()
+    if current is not None and not current.is_free_at(moment, margin=timedelta(seconds=seconds / 2)):
+        raise _busy(key, current)
+    record = LeaseRecord(
+        holder=holder,
+        epoch=current.epoch + 1 if current else 1,
+        acquired_at=moment,
+        expires_at=moment + timedelta(seconds=seconds),
+        note=note,
+    )
+    if not store.put_if(key, record.model_dump_json().encode(), found.version if found else None):
+        winner = store.get_versioned(key)
+        raise _busy(key, _read(winner.content) if winner else None)
+    return Lease(store, key, record, seconds=seconds, now=now)
+
+
+def read_lease(store: ObjectStore, key: str) -> LeaseRecord | None:
+    """The lease as it lies in the store, free or held."""
+    found = store.get_versioned(key)
+    return _read(found.content) if found else None
+
+
+def _read(content: bytes) -> LeaseRecord | None:
+    try:
+        return LeaseRecord.model_validate_json(content)
+    except ValidationError:
+        return None
+
+
+def _busy(key: str, record: LeaseRecord | None) -> ConflictError:
+    base_name = key.split("/")[1]
+    if record is None:
+        return ConflictError(f"Another build of {base_name!r} started at the same moment.", remedy="Try again.")
+    where = f" on {record.note}" if record.note else ""
+    return ConflictError(
+        f"The knowledge base {base_name!r} is being built by run {record.holder}{where} "
+        f"since {record.acquired_at:%Y-%m-%d %H:%M:%S} UTC.",
+        remedy=f"Wait for it with --wait, or start again after {record.expires_at:%H:%M:%S} UTC if it was killed.",
+        holder=record.holder,
+        acquired_at=record.acquired_at.isoformat(),
+        expires_at=record.expires_at.isoformat(),
+    )

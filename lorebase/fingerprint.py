@@ -1,0 +1,77 @@
+"""Canonical fingerprints: equal content gives equal digests on every machine, at any time, in any dictionary order.
+
+Values are encoded with their type and their length before they are hashed, so that no two different values share an
+encoding: `["ab", "c"]` is not `["a", "bc"]`, `"1"` is not `1`, `1` is not `1.0`, and `True` is not `1`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+
+DIGEST_CHARS = 32
+
+
+def fingerprint(*values: object) -> str:
+    """Digest of the values, in order.
+
+    Args:
+        values: None, bool, int, float, str, bytes, sequences, mappings with text keys, sets of text, nested at will.
+
+    Returns:
+        32 lower-case hexadecimal characters (the first 128 bits of SHA-256).
+
+    Raises:
+        TypeError: A value has no canonical form (an object, a path, a date): the caller names what counts of it.
+    """
+    digest = hashlib.sha256()
+    for piece in _encode(values):
+        digest.update(piece)
+    return digest.hexdigest()[:DIGEST_CHARS]
+
+
+def sha256_of(content: bytes) -> str:
+    """SHA-256 of the bytes, 64 lower-case hexadecimal characters."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _encode(value: object) -> Iterable[bytes]:
+    if value is None:
+        yield b"N"
+    elif isinstance(value, bool):
+        yield b"T" if value else b"F"
+    elif isinstance(value, int):
+        yield from _framed(b"I", str(value).encode())
+    elif isinstance(value, float):
+        yield b"D" + struct.pack(">d", value)
+    elif isinstance(value, str):
+        yield from _framed(b"S", value.encode("utf-8", "surrogatepass"))
+    elif isinstance(value, bytes):
+        yield from _framed(b"B", value)
+    elif isinstance(value, Mapping):
+        yield b"M" + struct.pack(">Q", len(value))
+        for key in sorted(value):
+            if not isinstance(key, str):
+                msg = f"a mapping key must be text to be fingerprinted, not {type(key).__name__}"
+                raise TypeError(msg)
+            yield from _framed(b"S", key.encode("utf-8", "surrogatepass"))
+            yield from _encode(value[key])
+    elif isinstance(value, (set, frozenset)):
+        yield b"X" + struct.pack(">Q", len(value))
+        for member in sorted(value):
+            yield from _encode(member)
+    elif isinstance(value, (list, tuple)):
+        yield b"L" + struct.pack(">Q", len(value))
+        for member in value:
+            yield from _encode(member)
+    else:
+        hint = "pass its text" if isinstance(value, PurePath) else "pass the fields that count"
+        msg = f"a {type(value).__name__} has no canonical form to fingerprint: {hint}"
+        raise TypeError(msg)
+
+
+def _framed(kind: bytes, content: bytes) -> Iterable[bytes]:
+    yield kind + struct.pack(">Q", len(content))
+    yield content

@@ -1,0 +1,127 @@
+"""Every rule that a recipe must keep before anything is built, applied all at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from lorebase.artifacts.kinds import SOURCE_DOCUMENTS
+from lorebase.recipes.expansion import PlannedStep, expand
+from lorebase.recipes.model import KnowledgeRecipe
+from lorebase.recipes.places import Fault, invalid_recipe
+from lorebase.recipes.step_types import step_types
+from lorebase.recipes.wording import listed, nearest
+from lorebase.runs.capabilities import ASSETS_OF_MODE, STEP_OF_ASSET, capabilities_of
+
+
+def validated_steps(recipe: KnowledgeRecipe) -> list[PlannedStep]:
+    """The steps of a recipe.
+
+    Raises:
+        InvalidRecipeError: It has faults; all of them are listed, each with its place.
+    """
+    planned, faults = check(recipe)
+    if faults:
+        raise invalid_recipe(recipe.places, faults)
+    return planned
+
+
+def check(recipe: KnowledgeRecipe) -> tuple[list[PlannedStep], list[Fault]]:
+    """The steps of a recipe, and all its faults in the order of the file."""
+    planned, faults = expand(recipe)
+    faults += _source_faults(recipe)
+    if not recipe.procedures:
+        faults.append(Fault(("procedures",), "The recipe has no steps. Add a procedure, such as `- use: hybrid_index`."))
+    faults += _repeated_steps(planned)
+    faults += _graph_faults(planned, complete=not faults)
+    faults += _model_faults(recipe, planned, complete=not faults)
+    faults += _capability_faults(recipe, planned)
+    return planned, faults
+
+
+def _source_faults(recipe: KnowledgeRecipe) -> list[Fault]:
+    if not recipe.sources:
+        return [Fault(("sources",), "The recipe has no sources. Add at least `sources: [{folder: ./documents}]`.")]
+    names = Counter(source.source_name for source in recipe.sources)
+    return [
+        Fault(("sources", place), f"Two sources are named {source.source_name!r}. Give one of them another `name`.")
+        for place, source in enumerate(recipe.sources)
+        if names[source.source_name] > 1
+    ][1:]
+
+
+def _repeated_steps(planned: list[PlannedStep]) -> list[Fault]:
+    seen: dict[str, PlannedStep] = {}
+    faults = []
+    for step in planned:
+        if step.name in seen:
+            message = f"The step {step.name!r} stands twice. Remove one, or give one of them another `name`."
+            faults.append(Fault(step.path, message, step.name))
+        seen.setdefault(step.name, step)
+    return faults
+
+
+def _graph_faults(planned: list[PlannedStep], *, complete: bool) -> list[Fault]:
+    """Artifacts that nothing made before, artifacts that two steps make, search assets that two steps claim."""
+    faults = []
+    makers: dict[str, str] = {SOURCE_DOCUMENTS.name: ""}
+    claims: dict[str, str] = {}
+    all_made = {step.step.produces.name: step.name for step in planned}
+    for step in planned:
+        for kind in step.step.requires:
+            if kind.name in makers:
+                continue
+            if kind.name in all_made:
+                hint = f"{all_made[kind.name]!r} makes it, but stands later: move it before {step.name!r}."
+            elif complete:
+                types = [name for name, kind_of in step_types().items() if kind_of.produces.name == kind.name]
+                hint = f"Nothing in the recipe makes it: add {listed(types)} before {step.name!r}."
+            else:
+                continue
+            faults.append(Fault(step.path, f"{step.name} needs the artifact {kind.name}. {hint}", step.name))
+        made = step.step.produces.name
+        if made in makers and makers[made] != step.name:
+            message = f"{step.name} and {makers[made]} both make the artifact {made}. Keep one of them."
+            faults.append(Fault(step.path, message, step.name))
+        makers[made] = step.name
+        asset = step.step.search_asset
+        if asset and claims.get(asset, step.name) != step.name:
+            message = f"{step.name} and {claims[asset]} both claim the search asset {asset}. Keep one of them."
+            faults.append(Fault(step.path, message, step.name))
+        if asset:
+            claims[asset] = step.name
+    return faults
+
+
+def _model_faults(recipe: KnowledgeRecipe, planned: list[PlannedStep], *, complete: bool) -> list[Fault]:
+    wanted = {role: step for step in reversed(planned) for role in step.step.models}
+    given = recipe.models.roles()
+    faults = [
+        Fault(("models", role), f"The recipe names the model {role!r}, but none of its steps uses one. Remove it.")
+        for role in given
+        if role not in wanted and complete
+    ]
+    faults += [
+        Fault(
+            step.path,
+            f"{step.name} needs the model {role!r}. Add `models: {{{role}: {{provider: local}}}}`.",
+            step.name,
+        )
+        for role, step in wanted.items()
+        if role not in given
+    ]
+    return faults
+
+
+def _capability_faults(recipe: KnowledgeRecipe, planned: list[PlannedStep]) -> list[Fault]:
+    unlocked = capabilities_of(step.step.search_asset for step in planned if step.step.search_asset)
+    faults = []
+    for place, mode in enumerate(recipe.capabilities):
+        if mode in unlocked.queries:
+            continue
+        if mode not in ASSETS_OF_MODE:
+            hint = f"There is no such query mode.{nearest(mode, ASSETS_OF_MODE)} Known: {listed(ASSETS_OF_MODE)}."
+        else:
+            missing = sorted(ASSETS_OF_MODE[mode] - set(unlocked.search_assets))
+            hint = f"Add {listed(STEP_OF_ASSET[asset] for asset in missing)}."
+        faults.append(Fault(("capabilities", place), f"No step unlocks {mode!r}. {hint}"))
+    return faults

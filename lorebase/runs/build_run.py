@@ -1,0 +1,356 @@
+"""One build from its first state to its record: the steps as their inputs come in, then the switch to the snapshot."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lorebase.artifacts.kinds import CHUNKS, SOURCE_DOCUMENTS
+from lorebase.artifacts.lease import Lease
+from lorebase.artifacts.manifest import ArtifactReference, Manifest, read_manifest, write_manifest
+from lorebase.artifacts.snapshots import Snapshot, SnapshotPointer, SnapshotStore
+from lorebase.artifacts.store import BaseLayout, ObjectStore
+from lorebase.clock import Clock
+from lorebase.errors import LorebaseError, MissingArtifactError
+from lorebase.recipes.expansion import PlannedStep
+from lorebase.recipes.model import KnowledgeRecipe
+from lorebase.runs.activation import Activation, Restage, StagedAsset
+from lorebase.runs.capabilities import capabilities_of
+from lorebase.runs.executor import StepExecutor, first_failure
+from lorebase.runs.groups import GroupRunner, StepWork
+from lorebase.runs.journal import RunJournal
+from lorebase.runs.planning import group_partitions, partitions_of_step
+from lorebase.runs.progress import BuildProgress
+from lorebase.runs.records import (
+    ISSUES_KEPT,
+    Capabilities,
+    ErrorRecord,
+    Issue,
+    RecipeRunRecord,
+    RecipeRunResult,
+    RecipeRunState,
+    RunStatus,
+    StepRunRecord,
+    Subject,
+    count_by_code,
+    merge_counts,
+)
+from lorebase.runs.scanning import SourceReader, write_source_manifest
+from lorebase.runs.step import StepExecutionContext
+from lorebase.runs.step_run import StepInputs, StepOutcome, StepRun, StepServices
+
+
+@dataclass(frozen=True)
+class BuildServices:
+    """What a build works with."""
+
+    store: ObjectStore
+    layout: BaseLayout
+    context: StepExecutionContext
+    reader: SourceReader
+    executor: StepExecutor
+    progress: BuildProgress
+    clock: Clock
+    lease: Lease
+
+
+class StopBuildError(Exception):
+    """Carries the failure of a step out of the steps that run beside it."""
+
+
+class BuildRun:
+    """One build. Used once."""
+
+    def __init__(
+        self,
+        services: BuildServices,
+        recipe: KnowledgeRecipe,
+        planned: Sequence[PlannedStep],
+        *,
+        known: RecipeRunRecord | None,
+        skip_succeeded_steps: bool,
+        stop_on_error: bool,
+        rebuild: bool,
+    ) -> None:
+        self._services = services
+        self._recipe = recipe
+        self._planned = planned
+        self._stop_on_error = stop_on_error
+        self._journal = RunJournal(services.store, services.layout)
+        self._snapshots = SnapshotStore(services.store, services.layout)
+        self._saving = asyncio.Lock()
+        self._outcomes: dict[str, asyncio.Future[StepOutcome | None]] = {}
+        self._scan_issues: list[Issue] = []
+        self._step_services = StepServices(
+            store=services.store,
+            layout=services.layout,
+            context=services.context,
+            executor=services.executor,
+            progress=services.progress,
+            clock=services.clock,
+            partition_count=recipe.partitions,
+            previous=known if skip_succeeded_steps else None,
+            known=known,
+            rebuild=rebuild,
+        )
+        self._state = RecipeRunState(
+            run_id=services.context.run_id,
+            base_name=recipe.name,
+            recipe_fingerprint=recipe.fingerprint,
+            status="running",
+            started_at=services.clock.now(),
+            step_records=tuple(
+                StepRunRecord(index=step.index, step_name=step.name, step_type=step.step.type_name, status="pending")
+                for step in planned
+            ),
+        )
+
+    async def run(self) -> RecipeRunResult:
+        """Build, and record how it ended, whatever happens."""
+        names = tuple(step.name for step in self._planned)
+        await asyncio.to_thread(self._journal.begin, self._state)
+        await self._services.progress.build_started(self._recipe.name, self._state.run_id, names)
+        try:
+            pointer = await asyncio.to_thread(self._snapshots.pointer)
+            sources = await self._scan()
+            await self._run_steps(sources)
+            if any(record.status == "failed" for record in self._state.step_records):
+                return await self._end("failed", self._first_error())
+            await self._activate(pointer, sources)
+            return await self._end("succeeded")
+        except StopBuildError:
+            return await self._end("failed", self._first_error())
+        except LorebaseError as error:
+            return await self._end("failed", _error_record(error))
+        except asyncio.CancelledError:
+            self._mark_unfinished("cancelled")
+            await asyncio.shield(self._end("cancelled"))
+            raise
+        except BaseException as error:
+            self._mark_unfinished("failed")
+            message = f"{type(error).__name__}: {error}"
+            await asyncio.shield(self._end("failed", ErrorRecord(code="INTERNAL_ERROR", message=message)))
+            raise
+
+    async def _scan(self) -> StepOutcome:
+        services = self._services
+        documents, self._scan_issues = await asyncio.to_thread(services.reader.scan)
+        await services.progress.scanned(len(documents), sum(document.size_bytes for document in documents))
+        manifest = await asyncio.to_thread(
+            write_source_manifest, services.store, services.layout, self._recipe, documents
+        )
+        reference = await asyncio.to_thread(write_manifest, services.store, services.layout, manifest)
+        self._state = self._state.model_copy(update={"artifacts": {SOURCE_DOCUMENTS.name: reference}})
+        if not documents:
+            self._scan_issues.append(
+                Issue(
+                    code="NO_DOCUMENTS",
+                    severity="warning",
+                    subject=Subject(kind="source", id=self._recipe.sources[0].source_name),
+                    message="The sources hold no documents that the recipe includes; the knowledge base is empty.",
+                    step="scan",
+                )
+            )
+        record = StepRunRecord(index=-1, step_name="scan", step_type="scan", status="succeeded")
+        return StepOutcome(record, manifest, reference)
+
+    async def _run_steps(self, sources: StepOutcome) -> None:
+        """Start every step; each waits for the steps that make what it reads, so independent ones overlap."""
+        loop = asyncio.get_running_loop()
+        self._outcomes = {step.step.produces.name: loop.create_future() for step in self._planned}
+        self._outcomes[SOURCE_DOCUMENTS.name] = loop.create_future()
+        self._outcomes[SOURCE_DOCUMENTS.name].set_result(sources)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for step in self._planned:
+                    tasks.create_task(self._run_step(step), name=step.name)
+        except BaseExceptionGroup as failures:
+            raise first_failure(failures) from None
+
+    async def _run_step(self, planned: PlannedStep) -> None:
+        outcome = self._outcomes[planned.step.produces.name]
+        record: StepRunRecord | None = None
+        try:
+            inputs = await self._inputs_of(planned)
+            run = StepRun(self._step_services, planned)
+            record = run.begin(inputs)
+            await self._note(record)
+            result = await run.run(record, inputs)
+        except LorebaseError as error:
+            record = record or self._state.step_records[planned.index]
+            failed = record.model_copy(
+                update={"status": "failed", "error": _error_record(error), "finished_at": self._services.clock.now()}
+            )
+            await self._note(failed)
+            await self._services.progress.step_ended(failed)
+            if self._stop_on_error:
+                raise StopBuildError from error
+            outcome.set_result(None)
+            return
+        artifacts = {**self._state.artifacts, planned.step.produces.name: result.reference}
+        self._state = self._state.model_copy(update={"artifacts": artifacts})
+        await self._note(result.record)
+        await self._services.progress.step_ended(result.record)
+        outcome.set_result(result)
+
+    async def _inputs_of(self, planned: PlannedStep) -> StepInputs:
+        manifests: dict[str, Manifest] = {}
+        references: dict[str, ArtifactReference] = {}
+        for kind in planned.step.requires:
+            made = await self._outcomes[kind.name]
+            if made is None:
+                raise MissingArtifactError(
+                    f"{planned.name} needs the artifact {kind.name}, which its step did not make in this build.",
+                    remedy="Look at the step that failed before it.",
+                )
+            manifests[kind.name], references[kind.name] = made.manifest, made.reference
+        return StepInputs(manifests, references)
+
+    async def _activate(self, pointer: SnapshotPointer | None, sources: StepOutcome) -> None:
+        """Switch indexes and pointer to what was built; where nothing has changed, the live snapshot stays."""
+        services = self._services
+        live = await asyncio.to_thread(self._snapshots.live) if pointer else None
+        assets = await self._staged_assets(live)
+        activation = Activation(services.store, services.layout, assets)
+        repaired = await activation.enable()
+        snapshot = self._snapshot(sources)
+        if live is None or not _same_content(live, snapshot):
+            await asyncio.to_thread(self._snapshots.write, snapshot)
+            await asyncio.to_thread(services.lease.require_held)
+            await asyncio.to_thread(
+                self._snapshots.move, snapshot.snapshot_id, expected=pointer, now=services.clock.now()
+            )
+        else:
+            snapshot = live
+        await activation.retire()
+        self._scan_issues += repaired
+        self._state = self._state.model_copy(update={"snapshot_id": snapshot.snapshot_id})
+
+    async def _staged_assets(self, live: Snapshot | None) -> list[StagedAsset]:
+        assets = []
+        for planned in self._planned:
+            index = planned.step.index_of(self._services.context)
+            made = await self._outcomes[planned.step.produces.name]
+            if index is None or made is None:
+                continue
+            collection = planned.step.collection_of(self._services.context)
+            before = live.artifacts.get(made.reference.artifact) if live else None
+            same_collection = live is not None and live.collections.get(made.reference.artifact) == collection
+            live_manifest = (
+                await asyncio.to_thread(read_manifest, self._services.store, before) if before and same_collection else None
+            )
+            assets.append(
+                StagedAsset(
+                    step_name=planned.name,
+                    index=index,
+                    kind=planned.step.produces,
+                    staged=made.manifest,
+                    live=live_manifest,
+                    restage=self._restager(planned, made),
+                )
+            )
+        return assets
+
+    def _restager(self, planned: PlannedStep, made: StepOutcome) -> Restage:
+        """Writes the entities of some partitions into the index again, from stored artifacts."""
+
+        async def restage(indexes: Sequence[int]) -> None:
+            inputs = await self._inputs_of(planned)
+            digest = made.record.step_fingerprint
+            works = partitions_of_step(planned.step, digest, inputs.manifests)
+            groups = group_partitions([work for work in works if work.index in set(indexes)])
+            names = tuple(inputs.references)
+            work = StepWork(planned.name, planned.index, planned.step, digest, "", names, groups)
+            runner = GroupRunner(self._services.store, self._services.layout, work, self._services.context)
+            for group in groups:
+                await runner.run(group)
+
+        return restage
+
+    def _snapshot(self, sources: StepOutcome) -> Snapshot:
+        context = self._services.context
+        capabilities = self._capabilities()
+        chunks = self._state.artifacts.get(CHUNKS.name)
+        profile = context.embedder.profile if context.embedder else None
+        return Snapshot(
+            snapshot_id=self._state.run_id,
+            base_name=self._recipe.name,
+            run_id=self._state.run_id,
+            created_at=self._services.clock.now(),
+            recipe=self._recipe.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+            recipe_fingerprint=self._recipe.fingerprint,
+            artifacts=self._state.artifacts,
+            collections={
+                step.step.produces.name: step.step.collection_of(context)
+                for step in self._planned
+                if step.step.search_asset
+            },
+            queries=capabilities.queries,
+            search_assets=capabilities.search_assets,
+            documents=sources.manifest.rows,
+            chunks=chunks.rows if chunks else 0,
+            embedding_profile_id=profile.profile_id if profile else "",
+            embedding_dimensions=profile.dimensions if profile else 0,
+        )
+
+    def _capabilities(self) -> Capabilities:
+        done = {record.index for record in self._state.step_records if record.status in {"succeeded", "skipped"}}
+        return capabilities_of(
+            step.step.search_asset for step in self._planned if step.step.search_asset and step.index in done
+        )
+
+    async def _note(self, record: StepRunRecord) -> None:
+        """Keep the state of a step, and store the state of the run."""
+        async with self._saving:
+            self._state = self._state.with_step(record)
+            await asyncio.to_thread(self._journal.save, self._state)
+
+    def _mark_unfinished(self, status: Literal["cancelled", "failed"]) -> None:
+        for record in self._state.step_records:
+            if record.status == "running":
+                ended = record.model_copy(update={"status": status, "finished_at": self._services.clock.now()})
+                self._state = self._state.with_step(ended)
+
+    def _first_error(self) -> ErrorRecord | None:
+        self._mark_unfinished("cancelled")
+        return next((record.error for record in self._state.step_records if record.status == "failed"), None)
+
+    async def _end(self, status: RunStatus, error: ErrorRecord | None = None) -> RecipeRunResult:
+        """Store the end of the run and tell it."""
+        steps = self._state.step_records
+        issues = [*self._scan_issues, *(issue for record in steps for issue in record.issues)]
+        counts = merge_counts([count_by_code(self._scan_issues), *(record.issues_by_code for record in steps)])
+        async with self._saving:
+            self._state = self._state.model_copy(
+                update={
+                    "status": status,
+                    "finished_at": self._services.clock.now(),
+                    "capabilities": self._capabilities(),
+                    "issues": tuple(issues[:ISSUES_KEPT]),
+                    "issues_by_code": counts,
+                    "error": error,
+                }
+            )
+            record = await asyncio.to_thread(self._journal.finish, self._state)
+        await self._services.progress.build_ended(record)
+        return RecipeRunResult(
+            record=record, artifacts=record.artifacts, capabilities=record.capabilities, issues=record.issues
+        )
+
+
+def _same_content(live: Snapshot, made: Snapshot) -> bool:
+    """Whether two snapshots hold the same, whenever they were made."""
+    digests = [
+        {name: reference.fingerprint for name, reference in snapshot.artifacts.items()} for snapshot in (live, made)
+    ]
+    return (
+        digests[0] == digests[1]
+        and live.recipe_fingerprint == made.recipe_fingerprint
+        and live.collections == made.collections
+    )
+
+
+def _error_record(error: LorebaseError) -> ErrorRecord:
+    return ErrorRecord(code=error.code, message=error.message, remedy=error.remedy, retryable=error.retryable)

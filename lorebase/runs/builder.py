@@ -1,0 +1,223 @@
+"""The build algorithm: order, skipping, state, records, activation. Who runs the work is the executor's matter."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Sequence
+from contextlib import asynccontextmanager
+from random import Random
+from typing import TYPE_CHECKING, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from lorebase.artifacts.lease import DEFAULT_LEASE_SECONDS, Lease, acquire_lease
+from lorebase.artifacts.store import BaseLayout, ObjectStore
+from lorebase.clock import Clock
+from lorebase.documents.parsing import ParserRegistry
+from lorebase.documents.sources import FileSystem
+from lorebase.errors import ConflictError
+from lorebase.ids import new_run_id
+from lorebase.index.ports import IndexStore
+from lorebase.models.ports import Embedder
+from lorebase.models.settings import EmbeddingModelSpec
+from lorebase.recipes.expansion import PlannedStep
+from lorebase.recipes.model import KnowledgeRecipe, ParserRuleSpec
+from lorebase.recipes.validation import validated_steps
+from lorebase.runs.build_run import BuildRun, BuildServices
+from lorebase.runs.executor import InlineExecutor, StepExecutor
+from lorebase.runs.progress import BuildProgress, SilentProgress
+from lorebase.runs.records import RecipeRunRecord, RecipeRunResult
+from lorebase.runs.scanning import OpenedSource, SourceReader
+from lorebase.runs.step import StepExecutionContext
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+_LOGGER = logging.getLogger("lorebase.build")
+_LEASE_POLL_SECONDS = 1.0
+
+
+class BuildWorkspace(Protocol):
+    """What a build asks of the place it runs in."""
+
+    @property
+    def object_store(self) -> ObjectStore:
+        """Where everything is kept."""
+        ...
+
+    @property
+    def index_store(self) -> IndexStore:
+        """Where indexes are."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The clock."""
+        ...
+
+    @property
+    def random(self) -> Random:
+        """Source of run ids."""
+        ...
+
+    async def open_embedder(self, spec: EmbeddingModelSpec) -> Embedder:
+        """An embedding model.
+
+        Raises:
+            ConfigurationError: There is no such model or endpoint.
+        """
+        ...
+
+    def open_parsers(self, rules: Sequence[ParserRuleSpec]) -> ParserRegistry:
+        """The parsers, by the rules of a recipe."""
+        ...
+
+    def open_source(self, url: str) -> tuple[FileSystem, str]:
+        """The file system behind an address, and the folder in it."""
+        ...
+
+
+class KnowledgeBaseBuilderConfig(BaseModel):
+    """How a build behaves."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    skip_succeeded_steps: bool = Field(
+        False, description="Skip steps that the previous record shows as succeeded on the same inputs."
+    )
+    stop_on_error: bool = Field(True, description="Whether the first step that fails ends the build.")
+    rebuild: bool = Field(False, description="Do everything again, whatever is finished or paid for.")
+    wait_seconds: float = Field(0.0, ge=0, description="How long to wait for another build of the base to end.")
+    lease_seconds: float = Field(
+        DEFAULT_LEASE_SECONDS, gt=0, description="After a kill, so long nobody else can build; renewed three times in it."
+    )
+
+
+class RecipeBuilder:
+    """Executes recipes in a workspace.
+
+    Args:
+        workspace: Stores and models.
+        config: How a build behaves.
+        executor: Who runs the task runs; by default this process, without Prefect.
+        progress: Told how far the build is.
+    """
+
+    def __init__(
+        self,
+        workspace: BuildWorkspace,
+        config: KnowledgeBaseBuilderConfig | None = None,
+        *,
+        executor: StepExecutor | None = None,
+        progress: BuildProgress | None = None,
+    ) -> None:
+        self._workspace = workspace
+        self._config = config or KnowledgeBaseBuilderConfig()
+        self._executor = executor or InlineExecutor()
+        self._progress = progress or SilentProgress()
+
+    async def build(
+        self,
+        recipe: KnowledgeRecipe,
+        *,
+        previous_record: RecipeRunRecord | None = None,
+        run_id: str | None = None,
+    ) -> RecipeRunResult:
+        """Build a knowledge base once.
+
+        Args:
+            recipe: How it is made.
+            previous_record: A run before: with `skip_succeeded_steps` its finished steps are skipped, and reasons why
+                a step runs compare with it.
+            run_id: Id of the run; by default a new one.
+
+        Returns:
+            The result. A step that fails ends the build with status "failed" and the error in the record; it does not
+            raise. What was finished stays finished, so the next build goes on from there.
+
+        Raises:
+            InvalidRecipeError: The recipe has faults; nothing was written.
+            ConfigurationError: A model or a source cannot be opened; nothing was written.
+            ConflictError: Another build of the base goes on.
+            UnavailableError: The object store does not answer.
+        """
+        planned = validated_steps(recipe)
+        run_id = run_id or new_run_id(self._workspace.clock.now(), self._workspace.random)
+        layout = BaseLayout(recipe.name)
+        async with self._opened(recipe, planned, run_id) as (context, reader):
+            lease = await self._lease(layout, run_id)
+            with lease:
+                services = BuildServices(
+                    store=self._workspace.object_store,
+                    layout=layout,
+                    context=context,
+                    reader=reader,
+                    executor=self._executor,
+                    progress=self._progress,
+                    clock=self._workspace.clock,
+                    lease=lease,
+                )
+                run = BuildRun(
+                    services,
+                    recipe,
+                    planned,
+                    known=previous_record,
+                    skip_succeeded_steps=self._config.skip_succeeded_steps,
+                    stop_on_error=self._config.stop_on_error,
+                    rebuild=self._config.rebuild,
+                )
+                return await run.run()
+
+    @asynccontextmanager
+    async def _opened(
+        self, recipe: KnowledgeRecipe, planned: Sequence[PlannedStep], run_id: str
+    ) -> AsyncIterator[tuple[StepExecutionContext, SourceReader]]:
+        """Models, parsers and sources of a recipe."""
+        workspace = self._workspace
+        opened = {}
+        for spec in recipe.sources:
+            location = recipe.location_of(spec)
+            filesystem, root = workspace.open_source(location)
+            source = spec.as_source(location)
+            opened[source.name] = OpenedSource(source, filesystem, root)
+        reader = SourceReader(opened, recipe.max_document_bytes)
+        needs_embedder = any("embedding" in step.step.models for step in planned)
+        embedder = await workspace.open_embedder(recipe.models.embedding) if needs_embedder and recipe.models.embedding else None
+        context = StepExecutionContext(
+            base_name=recipe.name,
+            run_id=run_id,
+            documents=reader,
+            max_document_bytes=recipe.max_document_bytes,
+            parsers=workspace.open_parsers(recipe.parsers),
+            index_store=workspace.index_store,
+            logger=_LOGGER,
+            embedder=embedder,
+        )
+        try:
+            yield context, reader
+        finally:
+            if embedder is not None:
+                await embedder.close()
+            await workspace.index_store.close()
+
+    async def _lease(self, layout: BaseLayout, run_id: str) -> Lease:
+        """The base's lease, waiting for it as long as the configuration says."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._config.wait_seconds
+        while True:
+            try:
+                return await asyncio.to_thread(
+                    acquire_lease,
+                    self._workspace.object_store,
+                    layout.lease,
+                    holder=run_id,
+                    now=self._workspace.clock.now,
+                    seconds=self._config.lease_seconds,
+                    note=socket.gethostname(),
+                )
+            except ConflictError:
+                if loop.time() >= deadline:
+                    raise
+                await asyncio.sleep(_LEASE_POLL_SECONDS)

@@ -1,0 +1,49 @@
+"""The step that stages the words of chunks in the lexical index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, ClassVar
+
+from lorebase.artifacts.kinds import CHUNKS, FULL_TEXT_INDEX, ArtifactKind, IndexedChunk
+from lorebase.index.ports import LexicalIndex, TextEntity
+from lorebase.runs.capabilities import FULL_TEXT
+from lorebase.runs.staging import chunks_to_stage, staged_fields, staging_report
+from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
+
+
+class IndexFullText(Step):
+    """Write the text of chunks into the lexical index, not yet searchable. Unlocks `full_text_search`."""
+
+    type_name: ClassVar[str] = "index_full_text"
+    requires: ClassVar[tuple[ArtifactKind[Any], ...]] = (CHUNKS,)
+    produces: ClassVar[ArtifactKind[Any]] = FULL_TEXT_INDEX
+    search_asset: ClassVar[str] = FULL_TEXT
+
+    def collection_of(self, context: StepExecutionContext) -> str:
+        """One collection a knowledge base."""
+        del context
+        return "text"
+
+    def index_of(self, context: StepExecutionContext) -> LexicalIndex:
+        """The lexical index of the base."""
+        return context.index_store.lexical(context.base_name)
+
+    async def run_partitions(
+        self, partitions: Sequence[Partition], context: StepExecutionContext
+    ) -> list[PartitionReport[IndexedChunk]]:
+        """Stage the chunks of all partitions that the index does not hold yet."""
+        index = self.index_of(context)
+        chunks = [partition.rows(CHUNKS) for partition in partitions]
+        missing = await chunks_to_stage(index, list(chain.from_iterable(chunks)))
+        await index.upsert(
+            [TextEntity(staged_fields(chunk, context.base_name), chunk.indexed_text) for chunk in missing]
+        )
+        written = {chunk.chunk_id for chunk in missing}
+        return [
+            staging_report(
+                rows, {chunk.chunk_id for chunk in rows}, computed=sum(chunk.chunk_id in written for chunk in rows)
+            )
+            for rows in chunks
+        ]

@@ -1,0 +1,54 @@
+"""The step that stages vectors in the vector index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, ClassVar
+
+from lorebase.artifacts.kinds import CHUNKS, EMBEDDINGS, VECTOR_INDEX, ArtifactKind, IndexedChunk
+from lorebase.index.ports import VectorEntity, VectorIndex
+from lorebase.runs.capabilities import VECTORS
+from lorebase.runs.staging import chunks_to_stage, staged_fields, staging_report
+from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
+
+
+class IndexVectors(Step):
+    """Write the vectors of chunks into the vector index, not yet searchable. Unlocks `vector_search`."""
+
+    type_name: ClassVar[str] = "index_vectors"
+    requires: ClassVar[tuple[ArtifactKind[Any], ...]] = (CHUNKS, EMBEDDINGS)
+    produces: ClassVar[ArtifactKind[Any]] = VECTOR_INDEX
+    search_asset: ClassVar[str] = VECTORS
+    models: ClassVar[tuple[str, ...]] = ("embedding",)
+
+    def identity(self, context: StepExecutionContext) -> dict[str, str]:
+        """The collection it fills."""
+        return {"collection": self.collection_of(context)}
+
+    def collection_of(self, context: StepExecutionContext) -> str:
+        """One collection an embedding profile."""
+        return f"vectors/{context.require_embedder(self.type_name).profile.profile_id}"
+
+    def index_of(self, context: StepExecutionContext) -> VectorIndex:
+        """The vector index of the base for the recipe's embedding profile."""
+        profile = context.require_embedder(self.type_name).profile
+        return context.index_store.vectors(context.base_name, profile.profile_id, profile.dimensions)
+
+    async def run_partitions(
+        self, partitions: Sequence[Partition], context: StepExecutionContext
+    ) -> list[PartitionReport[IndexedChunk]]:
+        """Stage the chunks of all partitions that the index does not hold yet."""
+        index = self.index_of(context)
+        chunks = [partition.rows(CHUNKS) for partition in partitions]
+        vectors = {row.chunk_id: row.vector for partition in partitions for row in partition.rows(EMBEDDINGS)}
+        embedded = [chunk for chunk in chain.from_iterable(chunks) if chunk.chunk_id in vectors]
+        missing = await chunks_to_stage(index, embedded)
+        await index.upsert(
+            [VectorEntity(staged_fields(chunk, context.base_name), vectors[chunk.chunk_id]) for chunk in missing]
+        )
+        written = {chunk.chunk_id for chunk in missing}
+        return [
+            staging_report(rows, set(vectors), computed=sum(chunk.chunk_id in written for chunk in rows))
+            for rows in chunks
+        ]

@@ -1,0 +1,84 @@
+"""The lease on a knowledge base."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from lorebase.adapters.object_stores import LocalObjectStore
+from lorebase.artifacts.lease import acquire_lease, read_lease
+from lorebase.errors import ConflictError
+
+KEY = "knowledge_bases/demo/lease.json"
+
+
+class HandClock:
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.moment
+
+
+def test_a_second_holder_is_told_who_holds_it_since_when(tmp_path: Path) -> None:
+    store, clock = LocalObjectStore(tmp_path), HandClock()
+    acquire_lease(store, KEY, holder="run-1", now=clock.now, note="host-a")
+
+    with pytest.raises(ConflictError, match=r"'demo' is being built by run run-1 on host-a since 2026-01-01 00:00:00"):
+        acquire_lease(store, KEY, holder="run-2", now=clock.now)
+
+
+def test_a_released_lease_is_free_at_once_and_the_epoch_rises(tmp_path: Path) -> None:
+    store, clock = LocalObjectStore(tmp_path), HandClock()
+    with acquire_lease(store, KEY, holder="run-1", now=clock.now) as first:
+        pass
+
+    with acquire_lease(store, KEY, holder="run-2", now=clock.now) as second:
+        assert second.epoch == first.epoch + 1
+
+
+def test_a_lease_of_a_killed_holder_runs_out_with_a_margin_for_clocks(tmp_path: Path) -> None:
+    store, clock = LocalObjectStore(tmp_path), HandClock()
+    acquire_lease(store, KEY, holder="killed", now=clock.now, seconds=30)
+
+    clock.moment += timedelta(seconds=44)
+    with pytest.raises(ConflictError):
+        acquire_lease(store, KEY, holder="next", now=clock.now, seconds=30)
+    clock.moment += timedelta(seconds=2)
+    taken = acquire_lease(store, KEY, holder="next", now=clock.now, seconds=30)
+
+    assert taken.epoch == 2
+
+
+def test_who_lost_the_lease_can_do_nothing_more_and_does_not_free_the_new_holders(tmp_path: Path) -> None:
+    store, clock = LocalObjectStore(tmp_path), HandClock()
+    first = acquire_lease(store, KEY, holder="slow", now=clock.now, seconds=30)
+    clock.moment += timedelta(seconds=60)
+    acquire_lease(store, KEY, holder="next", now=clock.now, seconds=30)
+
+    with pytest.raises(ConflictError, match="lost its lease: next holds it"):
+        first.require_held()
+    with first:
+        pass
+
+    record = read_lease(store, KEY)
+    assert record is not None
+    assert record.holder == "next"
+    assert not record.is_free_at(clock.now(), margin=timedelta())
+
+
+def test_it_is_renewed_from_a_thread_of_its_own(tmp_path: Path) -> None:
+    store = LocalObjectStore(tmp_path)
+    now = lambda: datetime.now(UTC)  # noqa: E731 (the clock of this one test)
+
+    with acquire_lease(store, KEY, holder="busy", now=now, seconds=0.3):
+        begun = read_lease(store, KEY)
+        time.sleep(0.6)
+        later = read_lease(store, KEY)
+
+    assert begun is not None
+    assert later is not None
+    assert later.expires_at > begun.expires_at
