@@ -1,1 +1,1 @@
-
+"""Implementations of ports over libraries."""

@@ -84,7 +84,7 @@ class Chunk:
     """The stretch of a document that is retrieved.
 
     Attributes:
-        chunk_id: Digest of document, revision, position and text.
+        chunk_id: Digest of document, revision, position and indexed text.
         text: The stretch itself: exactly `ParsedDocument.text[start:end]`.
         heading_path: Titles of the headings above it, outermost first.
         table_header: Header of the table it continues, where it does not hold that header itself; otherwise empty.

@@ -1,0 +1,1 @@
+"""Documents: sources, parsing, splitting."""
