@@ -1,0 +1,61 @@
+"""What a recipe says about its embedding model, and what a workspace says about the endpoints that serve models."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+LOCAL_PROVIDER = "local"
+
+
+class EmbeddingModelSpec(BaseModel):
+    """Which model turns text into vectors: the part of a recipe below `models.embedding`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider: str = Field(
+        LOCAL_PROVIDER,
+        min_length=1,
+        description='"local" for a model run in this process, otherwise the name of an endpoint of the workspace.',
+    )
+    model: str | None = Field(
+        None, min_length=1, description="Name of the model at its provider; may be left out for the local default."
+    )
+    dimensions: int | None = Field(
+        None,
+        ge=1,
+        le=65_536,
+        description="Width of the vectors. Sent to an endpoint only if given, because many models refuse the field.",
+    )
+    max_input_tokens: int | None = Field(
+        None, ge=8, description="Longest input that the endpoint's model takes; for models that Lorebase does not know."
+    )
+    query_prefix: str = Field("", description='What an endpoint\'s model wants before a question, such as "query: ".')
+    passage_prefix: str = Field("", description='What an endpoint\'s model wants before a text, such as "passage: ".')
+    min_score: float | None = Field(
+        None, ge=-1.0, le=1.0, description="Cosine below which a passage is no evidence; None takes the model's own."
+    )
+
+
+class EndpointConfig(BaseModel):
+    """Where an OpenAI-compatible endpoint is and how much it may be asked: a workspace's part below `endpoints`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base_url: str = Field(description="Address up to and including the version, such as https://api.openai.com/v1.")
+    api_key: SecretStr | None = Field(None, description="Bearer token; None where the endpoint wants none.")
+    max_concurrency: int = Field(8, ge=1, le=1024, description="Most requests under way at once, in one process.")
+    requests_per_minute: int | None = Field(None, ge=1, description="Most requests a minute; None is no limit.")
+    tokens_per_minute: int | None = Field(None, ge=1, description="Most input tokens a minute; None is no limit.")
+    timeout_seconds: float = Field(
+        120.0, gt=0, description="Longest time for one request with all its retries and waiting between them."
+    )
+    max_attempts: int = Field(6, ge=1, le=20, description="Most times that one request is sent.")
+    max_inputs_per_request: int = Field(2048, ge=1, le=2048, description="Most texts in one request.")
+    max_tokens_per_request: int = Field(300_000, ge=8, description="Most tokens in one request, over all its texts.")
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_http(cls, base_url: str) -> str:
+        if not base_url.startswith(("http://", "https://")):
+            raise ValueError(f"base_url must begin with http:// or https://, not {base_url!r}")
+        return base_url.rstrip("/")
