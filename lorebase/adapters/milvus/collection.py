@@ -1,0 +1,253 @@
+"""What both indexes do with their collection: make, read, switch, delete, count. Blocking; its callers use threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+
+from pymilvus import CollectionSchema, MilvusClient  # type: ignore[import-untyped]  # ships no types
+from pymilvus.milvus_client.index import IndexParams  # type: ignore[import-untyped]  # ships no types
+
+from lorebase.adapters.milvus.connection import CollectionNotFoundError, CollectionNotLoadedError, Connection
+from lorebase.adapters.milvus.expressions import MATCHES_ALL, literal, render, restored_text
+from lorebase.adapters.milvus.rows import Row, RowValue, batches, fields_of
+from lorebase.adapters.milvus.schema import SCALAR_FIELDS
+from lorebase.errors import MalformedAnswerError, UsageError
+from lorebase.index.ports import AnyOf, Candidate, EntityFields, Filter
+
+T = TypeVar("T")
+
+MAX_RESULTS = 16_384
+MAX_TIE_RESULTS = 4_096
+MAX_PAGE_ROWS = 2_000
+SCALAR_ROW_BYTES = 2_000
+
+
+class Collection:
+    """One collection, which its first write makes.
+
+    Args:
+        connection: The Milvus that holds it.
+        name: Its name there.
+        schema: What it is made with.
+        index: Likewise.
+        content_field: The field beside the scalar ones that is read and written.
+        content_bytes: Most bytes of that field in one row.
+        dimensions: Width of its vectors; None where it has no dense ones.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        *,
+        schema: Callable[[], CollectionSchema],
+        index: Callable[[], IndexParams],
+        content_field: str,
+        content_bytes: int,
+        dimensions: int | None = None,
+    ) -> None:
+        self._connection = connection
+        self._name = name
+        self._schema = schema
+        self._index = index
+        self._content_field = content_field
+        self._content_bytes = content_bytes
+        self._dimensions = dimensions
+        self._timeout = connection.limits.call_timeout_seconds
+
+    def upsert(self, rows: Sequence[Row]) -> None:
+        """Write rows; the last one of a repeated id wins."""
+        if not rows:
+            return
+        with self._connection.write_lock:
+            self._make()
+            self._write(rows)
+
+    def search(
+        self, data: RowValue, field: str, where: Filter, limit: int, parameters: Callable[[int], dict[str, int]]
+    ) -> list[Candidate]:
+        """The best `limit` rows, best first, equal scores by rising chunk id."""
+        expression = render(where)
+        if expression is None or limit < 1:
+            return []
+        if limit >= MAX_RESULTS:
+            raise UsageError(f"A search gives at most {MAX_RESULTS - 1} results, not {limit}.", limit=limit)
+        wanted = limit + 1
+        while True:
+            found = self._search(data, field, expression, wanted, parameters)
+            tied_at_the_end = len(found) == wanted and found[-1].score == found[limit - 1].score
+            if not tied_at_the_end or wanted >= MAX_TIE_RESULTS:
+                break
+            wanted = min(wanted * 4, MAX_TIE_RESULTS)  # which of the equal ones come first is decided by their ids
+        return sorted(found, key=lambda candidate: (-candidate.score, candidate.chunk_id))[:limit]
+
+    def set_searchable(self, chunk_ids: Sequence[str], *, searchable: bool) -> int:
+        """Switch rows by writing them whole: neither Milvus Lite 2.5 nor servers before 2.6 update single fields."""
+        ids = tuple(dict.fromkeys(chunk_ids))
+        step = self._page_rows(self._content_bytes)
+        with self._connection.write_lock:
+            return sum(self._switch(ids[at : at + step], searchable=searchable) for at in range(0, len(ids), step))
+
+    def delete(self, where: Filter) -> int:
+        """Remove rows; returns how many there were."""
+        if render(where) == MATCHES_ALL:
+            raise UsageError("A deletion needs a condition.", remedy="Use drop() to remove the whole collection.")
+        expression = render(where)
+        if expression is None:
+            return 0
+        with self._connection.write_lock:
+            there = self.count(where)
+            if there:
+                self._ask(lambda client: client.delete(self._name, filter=expression, timeout=self._timeout))
+        return there
+
+    def count(self, where: Filter) -> int:
+        """How many rows match now."""
+        expression = render(where)
+        if expression is None:
+            return 0
+        rows = self._query(expression, ["count(*)"])
+        return int(str(rows[0]["count(*)"])) if rows else 0
+
+    def fields(self, where: Filter) -> list[EntityFields]:
+        """The scalar fields of the rows that match, by rising chunk id."""
+        expression = render(where)
+        if expression is None:
+            return []
+        return [fields_of(row) for page in self._pages(expression) for row in page]
+
+    def drop(self) -> None:
+        """Remove the collection."""
+        with suppress(CollectionNotFoundError):
+            self._connection.call(lambda client: client.drop_collection(self._name, timeout=self._timeout))
+
+    def _make(self) -> None:
+        if self._connection.call(lambda client: client.has_collection(self._name, timeout=self._timeout)):
+            self._check_dimensions()
+            self._finish()
+            return
+        self._connection.call(
+            lambda client: client.create_collection(
+                self._name,
+                schema=self._schema(),
+                index_params=self._index(),
+                consistency_level="Strong",
+                timeout=self._timeout,
+            )
+        )
+
+    def _finish(self) -> None:
+        """Index and load a collection whose maker was stopped between these steps."""
+        if self._connection.call(lambda client: client.list_indexes(self._name, timeout=self._timeout)):
+            return
+        index = self._index()
+        self._connection.call(lambda client: client.create_index(self._name, index, timeout=self._timeout))
+        self._connection.call(lambda client: client.load_collection(self._name, timeout=self._timeout))
+
+    def _check_dimensions(self) -> None:
+        if self._dimensions is None:
+            return
+        description = self._connection.call(
+            lambda client: client.describe_collection(self._name, timeout=self._timeout)
+        )
+        for field in description["fields"]:
+            if field["name"] != self._content_field:
+                continue
+            there = int(field["params"]["dim"])
+            if there != self._dimensions:
+                raise MalformedAnswerError(
+                    f"Collection {self._name} holds vectors of {there} numbers, but the embedding model gives "
+                    f"{self._dimensions}.",
+                    remedy="Use the model that it was built with, or drop the collection and build it again.",
+                    dependency="milvus",
+                    collection_dimensions=there,
+                    dimensions=self._dimensions,
+                )
+
+    def _write(self, rows: Sequence[Row]) -> None:
+        for batch in batches(rows, self._connection.deployment.message_bytes):
+            self._connection.call(partial(self._send, batch))
+
+    def _send(self, batch: list[Row], client: MilvusClient) -> None:
+        client.upsert(self._name, batch, timeout=self._timeout)
+
+    def _switch(self, chunk_ids: tuple[str, ...], *, searchable: bool) -> int:
+        expression = render((AnyOf("chunk_id", chunk_ids),))
+        if expression is None:
+            return 0
+        rows = self._query(expression, [*SCALAR_FIELDS, self._content_field], limit=len(chunk_ids))
+        self._write([{**row, "searchable": searchable} for row in rows if row["searchable"] != searchable])
+        return len(rows)
+
+    def _pages(self, expression: str) -> Iterator[list[Row]]:
+        rows_a_page = self._page_rows(0)
+        after = ""
+        while True:
+            paged = " and ".join(part for part in (expression, f"chunk_id > {literal(after)}") if part)
+            page = self._query(paged, list(SCALAR_FIELDS), limit=rows_a_page)
+            page.sort(key=lambda row: str(row["chunk_id"]).encode())
+            yield page
+            if len(page) < rows_a_page:
+                return
+            after = restored_text(str(page[-1]["chunk_id"]))
+
+    def _page_rows(self, content_bytes: int) -> int:
+        rows = self._connection.deployment.message_bytes // (content_bytes + SCALAR_ROW_BYTES)
+        return max(1, min(rows, MAX_PAGE_ROWS))
+
+    def _query(self, expression: str, output_fields: list[str], limit: int | None = None) -> list[Row]:
+        # Without the second setting a server may stop at `limit` rows of one segment and skip lower ids of another.
+        paging = {} if limit is None else {"limit": limit, "reduce_stop_for_best": True}
+
+        def ask(client: MilvusClient) -> list[Row]:
+            found = client.query(
+                self._name,
+                filter=expression,
+                output_fields=output_fields,
+                timeout=self._timeout,
+                consistency_level="Strong",
+                **paging,
+            )
+            return [dict(row) for row in found]
+
+        return self._ask(ask) or []
+
+    def _search(
+        self, data: RowValue, field: str, expression: str, limit: int, parameters: Callable[[int], dict[str, int]]
+    ) -> list[Candidate]:
+        def ask(client: MilvusClient) -> list[Candidate]:
+            found = client.search(
+                self._name,
+                data=[data],
+                anns_field=field,
+                filter=expression,
+                limit=limit,
+                output_fields=["document_id", "revision_id"],
+                search_params={"params": parameters(limit)},
+                timeout=self._timeout,
+                consistency_level="Strong",
+            )
+            return [
+                Candidate(
+                    chunk_id=restored_text(str(hit.id)),
+                    document_id=restored_text(str(hit.entity["document_id"])),
+                    revision_id=restored_text(str(hit.entity["revision_id"])),
+                    score=float(hit.distance),
+                )
+                for hit in found[0]
+            ]
+
+        return self._ask(ask) or []
+
+    def _ask(self, request: Callable[[MilvusClient], T]) -> T | None:
+        """The answer; None where there is no collection. A released collection is loaded once."""
+        try:
+            return self._connection.call(request)
+        except CollectionNotFoundError:
+            return None
+        except CollectionNotLoadedError:
+            self._connection.call(lambda client: client.load_collection(self._name, timeout=self._timeout))
+            return self._connection.call(request)

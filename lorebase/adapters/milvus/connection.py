@@ -1,0 +1,189 @@
+"""A connection to one Milvus, opened on first use, whose errors are ours."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import grpc  # type: ignore[import-untyped]  # ships no types
+from pymilvus import MilvusClient  # type: ignore[import-untyped]  # ships no types
+from pymilvus.exceptions import (  # type: ignore[import-untyped]  # ships no types
+    DataTypeNotMatchException,
+    MilvusException,
+    ParamError,
+    PrimaryKeyException,
+)
+
+from lorebase.adapters.milvus.deployment import EMBEDDED, SERVER, Deployment, MilvusLimits
+from lorebase.adapters.milvus.embedded import EmbeddedMilvus
+from lorebase.errors import DependencyError, MalformedAnswerError, RefusedError, UnavailableError
+
+T = TypeVar("T")
+
+# Codes of Milvus since 2.3. Its older code for a missing collection, 4, now says that too many requests wait.
+COLLECTION_NOT_FOUND = 100
+COLLECTION_NOT_LOADED = 101
+UNAVAILABLE = frozenset({1, 2, 3, 4, 5, 8, 9})
+"""Not ready (also what pymilvus calls its own timeouts), no connection, memory, requests, internal, rate, quota."""
+
+UNAVAILABLE_STATUS = frozenset(
+    {
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        grpc.StatusCode.UNKNOWN,
+        grpc.StatusCode.CANCELLED,
+    }
+)
+REFUSED_BY_CLIENT = (ParamError, DataTypeNotMatchException, PrimaryKeyException)
+REFUSED_STATUS = frozenset({grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED})
+
+
+class CollectionNotFoundError(DependencyError):
+    """The collection does not exist; never leaves the adapter."""
+
+
+class CollectionNotLoadedError(DependencyError):
+    """The collection is released; never leaves the adapter."""
+
+
+class Connection(Protocol):
+    """One Milvus: its deployment, and calls to it. Safe for several threads."""
+
+    @property
+    def deployment(self) -> Deployment:
+        """What it takes."""
+        ...
+
+    @property
+    def limits(self) -> MilvusLimits:
+        """How long its calls may take."""
+        ...
+
+    @property
+    def write_lock(self) -> threading.RLock:
+        """Held by a call that reads rows and writes them back."""
+        ...
+
+    def call(self, request: Callable[[MilvusClient], T]) -> T:
+        """The answer to a request, with foreign errors translated."""
+        ...
+
+    def close(self) -> None:
+        """Give the connection back; the next call opens it anew."""
+        ...
+
+
+class _Connection:
+    """Opens a client once, and hands it to requests."""
+
+    def __init__(self, name: str, deployment: Deployment, limits: MilvusLimits) -> None:
+        self.deployment = deployment
+        self.limits = limits
+        self.write_lock = threading.RLock()
+        self._name = name
+        self._open_lock = threading.Lock()
+        self._client: MilvusClient | None = None
+
+    def call(self, request: Callable[[MilvusClient], T]) -> T:
+        try:
+            return request(self._opened())
+        except (MilvusException, grpc.RpcError) as error:
+            raise _translated(error, self._name) from error
+
+    def close(self) -> None:
+        with self._open_lock:
+            self._close()
+
+    def _opened(self) -> MilvusClient:
+        with self._open_lock:
+            if self._client is None or not self._usable():
+                self._close()
+                # pymilvus prints a traceback for every refusal; each one reaches the caller as an error of ours.
+                logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+                try:
+                    self._client = self._open()
+                except BaseException:
+                    self._close()
+                    raise
+            return self._client
+
+    def _usable(self) -> bool:
+        return True
+
+    def _open(self) -> MilvusClient:
+        raise NotImplementedError
+
+    def _close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            with suppress(MilvusException, grpc.RpcError, ValueError):  # already broken: nothing to give back
+                client.close()
+
+
+class ServerConnection(_Connection):
+    """A connection to a server by its address, shared with no other store."""
+
+    def __init__(self, uri: str, token: str, limits: MilvusLimits) -> None:
+        super().__init__(uri, SERVER, limits)
+        self._token = token
+
+    def _open(self) -> MilvusClient:
+        return MilvusClient(
+            self._name,
+            token=self._token,
+            timeout=self.limits.connect_timeout_seconds,
+            dedicated=True,  # without it pymilvus hands out one channel to all clients of an address and token
+        )
+
+
+class EmbeddedConnection(_Connection):
+    """A connection to a database file, which this process holds as long as the connection is open."""
+
+    def __init__(self, database: Path, limits: MilvusLimits) -> None:
+        super().__init__(str(database), EMBEDDED, limits)
+        self._server = EmbeddedMilvus(
+            database,
+            lock_timeout_seconds=limits.lock_timeout_seconds,
+            start_timeout_seconds=limits.connect_timeout_seconds,
+        )
+
+    def _usable(self) -> bool:
+        return self._server.alive
+
+    def _open(self) -> MilvusClient:
+        return MilvusClient(self._server.start(), timeout=self.limits.connect_timeout_seconds, dedicated=True)
+
+    def _close(self) -> None:
+        super()._close()
+        self._server.stop()
+
+
+def _translated(error: MilvusException | grpc.RpcError, name: str) -> DependencyError:
+    code = error.code() if isinstance(error, grpc.RpcError) and hasattr(error, "code") else getattr(error, "code", None)
+    said = str(getattr(error, "message", "") or error).strip()
+    lowered = said.lower()
+    if code == COLLECTION_NOT_FOUND or "collection not found" in lowered:
+        return CollectionNotFoundError(said, dependency="milvus")
+    if code == COLLECTION_NOT_LOADED or "collection not loaded" in lowered:
+        return CollectionNotLoadedError(said, dependency="milvus")
+    if "dimension" in lowered or "should divide the dim" in lowered:
+        return MalformedAnswerError(f"Milvus {name} refused the vectors: {said}", dependency="milvus")
+    if _is_passing(error, code, lowered):
+        return UnavailableError(
+            f"Milvus {name} did not serve the call: {said}",
+            remedy="Check that it runs and can be reached.",
+            dependency="milvus",
+        )
+    remedy = "Check the token." if code in REFUSED_STATUS or "auth" in lowered or "permission" in lowered else ""
+    return RefusedError(f"Milvus {name} refused the call: {said}", remedy=remedy, dependency="milvus")
+
+
+def _is_passing(error: MilvusException | grpc.RpcError, code: object, said: str) -> bool:
+    if isinstance(error, REFUSED_BY_CLIENT) or code in REFUSED_STATUS or "auth check failure" in said:
+        return False
+    return code in UNAVAILABLE or code in UNAVAILABLE_STATUS or "timeout" in said

@@ -1,0 +1,1 @@
+"""What is searched: ports, filters and words; no library behind them."""

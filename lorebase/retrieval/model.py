@@ -1,0 +1,75 @@
+"""What a query gives back."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from lorebase.documents.model import Chunk
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ResultDocument(_Frozen):
+    """The document that a result stands in."""
+
+    id: str
+    name: str
+    source: str
+
+
+class Citation(_Frozen):
+    """Where a result stands in its document.
+
+    `page` counts from 1: page of a PDF, slide or sheet, none elsewhere. `first_row` and `last_row` count the rows of a
+    table from 1, without its header, none elsewhere.
+    """
+
+    heading_path: tuple[str, ...]
+    page: int | None
+    page_label: str = ""
+    start: int
+    end: int
+    first_row: int | None = None
+    last_row: int | None = None
+
+
+class SearchResult(_Frozen):
+    """One chunk that a query found."""
+
+    rank: int
+    score: float
+    chunk_id: str
+    text: str
+    document: ResultDocument
+    citation: Citation
+
+
+class QueryResult(_Frozen):
+    """The results of a query, best first."""
+
+    mode: str
+    query: str
+    results: tuple[SearchResult, ...]
+
+
+def result_of(chunk: Chunk, *, rank: int, score: float) -> SearchResult:
+    """The result that stands for a chunk; `rank` counts from 1."""
+    text = f"{chunk.table_header.rstrip()}\n{chunk.text}" if chunk.table_header else chunk.text
+    return SearchResult(
+        rank=rank,
+        score=score,
+        chunk_id=chunk.chunk_id,
+        text=text,
+        document=ResultDocument(id=chunk.document_id, name=chunk.document_name, source=chunk.source),
+        citation=Citation(
+            heading_path=chunk.heading_path,
+            page=chunk.page,
+            page_label=chunk.page_label,
+            start=chunk.start,
+            end=chunk.end,
+            first_row=chunk.first_row,
+            last_row=chunk.last_row,
+        ),
+    )

@@ -1,0 +1,197 @@
+"""The query modes: vector, full text, and both fused, each with its candidates re-checked against the authority."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lorebase.documents.model import Chunk
+from lorebase.errors import MalformedAnswerError, RefusedError, UnsupportedModeError
+from lorebase.index.ports import Candidate, Filter, NoneOf
+from lorebase.retrieval.fusion import DEFAULT_K, reciprocal_rank_fusion
+from lorebase.retrieval.model import QueryResult, result_of
+from lorebase.retrieval.ports import ActiveChunks, LexicalSearch, QueryEmbedder, VectorSearch
+from lorebase.retrieval.request import DEFAULT_TOP_K, SearchRequest, checked_request
+
+MAX_TOP_UPS = 2
+"""How often more candidates are fetched when the re-check left too few."""
+
+Search = Callable[[Filter], Awaitable[list[Candidate]]]
+
+
+@dataclass(frozen=True, slots=True)
+class FusionSettings:
+    """How hybrid search weighs its two rankings; the defaults are measured (docs/adr/0004-embedded-milvus.md).
+
+    Attributes:
+        k: See `reciprocal_rank_fusion`.
+        vector_weight: Weight of the vector ranking.
+        text_weight: Weight of the full-text ranking.
+    """
+
+    k: int = DEFAULT_K
+    vector_weight: float = 1.0
+    text_weight: float = 3.0
+
+
+class Retriever:
+    """Answers queries over one knowledge base.
+
+    Args:
+        active: The authority that re-checks every candidate.
+        vectors: The vector index, with the embedder of its profile; both or none.
+        embedder: See `vectors`.
+        lexical: The lexical index, where the base has one.
+        fusion: Settings of hybrid search.
+    """
+
+    def __init__(
+        self,
+        active: ActiveChunks,
+        *,
+        vectors: VectorSearch | None = None,
+        embedder: QueryEmbedder | None = None,
+        lexical: LexicalSearch | None = None,
+        fusion: FusionSettings | None = None,
+    ) -> None:
+        self._active = active
+        self._vectors = vectors
+        self._embedder = embedder
+        self._lexical = lexical
+        self._fusion = fusion or FusionSettings()
+
+    async def vector_search(self, query: str, *, top_k: int = DEFAULT_TOP_K, where: Filter = ()) -> QueryResult:
+        """The chunks whose meaning is nearest to the query; scores are cosines.
+
+        Raises:
+            UsageError: Query or `top_k` out of range.
+            UnsupportedModeError: The base has no vector index.
+            DependencyError: Embedder, index or authority did not answer; never an empty result instead.
+        """
+        request = checked_request(query, top_k, where)
+        search = await self._vector_search(request)
+        found = await self._recall(request, search)
+        return _result("vector_search", request, list(found.values()))
+
+    async def full_text_search(self, query: str, *, top_k: int = DEFAULT_TOP_K, where: Filter = ()) -> QueryResult:
+        """The chunks that share the query's words; scores are BM25. A query without words finds nothing.
+
+        Raises:
+            UsageError: Query or `top_k` out of range.
+            UnsupportedModeError: The base has no full-text index.
+            DependencyError: Index or authority did not answer.
+        """
+        request = checked_request(query, top_k, where)
+        found = await self._recall(request, self._text_search(request))
+        return _result("full_text_search", request, list(found.values()))
+
+    async def hybrid_search(self, query: str, *, top_k: int = DEFAULT_TOP_K, where: Filter = ()) -> QueryResult:
+        """Both searches at the same time, their ranks fused after the re-check; scores are fusion scores.
+
+        Raises:
+            UsageError: Query or `top_k` out of range.
+            UnsupportedModeError: The base lacks one of the two indexes.
+            DependencyError: Embedder, index or authority did not answer.
+        """
+        request = checked_request(query, top_k, where)
+        text = self._text_search(request)
+        self._require_vectors()
+        by_vector, by_text = await _both(self._recall_by_vector(request), self._recall(request, text))
+        fused = reciprocal_rank_fusion(
+            [list(by_vector), list(by_text)],
+            weights=[self._fusion.vector_weight, self._fusion.text_weight],
+            k=self._fusion.k,
+        )
+        chunks = {**by_vector, **by_text}
+        return _result("hybrid_search", request, [(chunks[chunk_id][0], score) for chunk_id, score in fused])
+
+    async def _recall_by_vector(self, request: SearchRequest) -> dict[str, tuple[Chunk, float]]:
+        return await self._recall(request, await self._vector_search(request))
+
+    async def _vector_search(self, request: SearchRequest) -> Search:
+        index, embedder = self._require_vectors()
+        vector = await _embed(embedder, request.query)
+        return lambda where: index.search(vector, where, request.recall)
+
+    def _text_search(self, request: SearchRequest) -> Search:
+        index = self._lexical
+        if index is None:
+            raise _missing("full-text index", "index_full_text")
+        return lambda where: index.search(request.query, where, request.recall)
+
+    def _require_vectors(self) -> tuple[VectorSearch, QueryEmbedder]:
+        if self._vectors is None or self._embedder is None:
+            raise _missing("vector index", "index_vectors")
+        return self._vectors, self._embedder
+
+    async def _recall(self, request: SearchRequest, search: Search) -> dict[str, tuple[Chunk, float]]:
+        """Candidates that the authority confirms, with their scores, best first.
+
+        The index may lag behind the authority. Where that leaves fewer than `top_k`, the search is repeated without
+        the ids that were seen, at most `MAX_TOP_UPS` times.
+        """
+        seen: dict[str, Candidate] = {}
+        active: dict[str, Chunk] = {}
+        for _round in range(1 + MAX_TOP_UPS):
+            found = await search((*request.where, NoneOf("chunk_id", tuple(seen))) if seen else request.where)
+            new = {candidate.chunk_id: candidate for candidate in found if candidate.chunk_id not in seen}
+            if not new:
+                break
+            seen |= new
+            active |= await self._active.resolve(tuple(new.values()))
+            if len(active) >= request.top_k or len(found) < request.recall:
+                break
+        best_first = sorted(seen.values(), key=lambda candidate: (-candidate.score, candidate.chunk_id))
+        return {
+            candidate.chunk_id: (active[candidate.chunk_id], candidate.score)
+            for candidate in best_first
+            if candidate.chunk_id in active
+        }
+
+
+async def _both(
+    first: Awaitable[Mapping[str, tuple[Chunk, float]]], second: Awaitable[Mapping[str, tuple[Chunk, float]]]
+) -> tuple[Mapping[str, tuple[Chunk, float]], Mapping[str, tuple[Chunk, float]]]:
+    """Both results; when one fails the other is waited for, so that no call goes on unseen, and the error is raised."""
+    answers = await asyncio.gather(first, second, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+    left, right = answers
+    assert not isinstance(left, BaseException)  # noqa: S101 (raised above; tells the type checker)
+    assert not isinstance(right, BaseException)  # noqa: S101 (as above)
+    return left, right
+
+
+async def _embed(embedder: QueryEmbedder, query: str) -> NDArray[np.float32]:
+    batch = await embedder.embed_queries([query])
+    if batch.failures:
+        failure = batch.failures[0]
+        raise RefusedError(
+            f"The query could not be embedded ({failure.code}): {failure.message}",
+            remedy="Ask in other words, or use full_text_search.",
+            dependency="embedder",
+        )
+    if len(batch.vectors) != 1:
+        raise MalformedAnswerError(
+            f"The embedder gave {len(batch.vectors)} vectors for one query.", dependency="embedder"
+        )
+    vector: NDArray[np.float32] = batch.vectors[0]
+    return vector
+
+
+def _missing(what: str, step: str) -> UnsupportedModeError:
+    return UnsupportedModeError(f"This knowledge base has no {what}.", remedy=f"Add the step {step} to its recipe.")
+
+
+def _result(mode: str, request: SearchRequest, scored: Sequence[tuple[Chunk, float]]) -> QueryResult:
+    best = scored[: request.top_k]
+    return QueryResult(
+        mode=mode,
+        query=request.query,
+        results=tuple(result_of(chunk, rank=rank, score=score) for rank, (chunk, score) in enumerate(best, start=1)),
+    )
