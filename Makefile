@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKSPACE ?= .lorebase
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test check format lock chaos benchmarks clean
+.PHONY: help setup demo test check format schemas lock chaos benchmarks clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -35,6 +35,9 @@ check: setup ## Lint, types and architecture
 format: setup ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+schemas: setup ## Write the JSON schemas of docs/reference anew
+	$(BIN)/python -m tests.runs.test_published_schemas
 
 lock: ## Resolve the dependencies anew (needs uv)
 	uv pip compile pyproject.toml --extra dev --python-version 3.11 --generate-hashes --no-header --no-annotate --output-file requirements.lock --quiet
