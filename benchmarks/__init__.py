@@ -1,0 +1,1 @@
+"""What is claimed about speed, memory and quality, as scripts anyone can run."""
