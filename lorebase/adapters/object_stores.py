@@ -1,4 +1,4 @@
-"""Object stores over fsspec: a local folder, and S3 through s3fs with boto3 for conditional writes."""
+"""Object stores over fsspec: a local folder, and S3 through s3fs with boto3 for conditional writes and deletions."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import hashlib
 import os
 import threading
 import uuid
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from lorebase.artifacts.store import VersionedObject
+import tenacity
+
+from lorebase.artifacts.store import ObjectEntry, VersionedObject
 from lorebase.errors import ConfigurationError, NotFoundError, RefusedError, UnavailableError, UsageError
 
 if TYPE_CHECKING:
     from fsspec.spec import AbstractFileSystem
 
+T = TypeVar("T")
+
 _TEMPORARY_MARK = ".writing-"
+_KEYS_IN_ONE_DELETION = 1000
 
 
 def _checked(key: str) -> str:
@@ -59,13 +65,15 @@ class LocalObjectStore:
 
     def list(self, prefix: str) -> list[str]:
         """Keys below the folder, sorted."""
-        top = self._path(prefix)
-        found = []
-        with self._translated(prefix):
-            for folder, _, names in os.walk(top):
-                relative = Path(folder).relative_to(self._root).as_posix()
-                found += [f"{relative}/{name}" for name in names if not _is_internal(name)]
-        return sorted(found)
+        return sorted(key for key, name in self._walk(prefix) if not _is_internal(name))
+
+    def entries(self, prefix: str) -> Sequence[ObjectEntry]:
+        """Objects below the folder with size and time, sorted by key."""
+        return self._described([key for key, name in self._walk(prefix) if not _is_internal(name)])
+
+    def leftovers(self, prefix: str) -> Sequence[ObjectEntry]:
+        """Temporary files of writers."""
+        return self._described([key for key, name in self._walk(prefix) if _TEMPORARY_MARK in name])
 
     def delete(self, keys: Iterable[str]) -> None:
         """Remove objects."""
@@ -105,6 +113,21 @@ class LocalObjectStore:
 
     def _path(self, key: str) -> Path:
         return self._root / _checked(key)
+
+    def _walk(self, prefix: str) -> Iterator[tuple[str, str]]:
+        """Key and name of every file below a folder, internal ones too."""
+        with self._translated(prefix):
+            for folder, _, names in os.walk(self._path(prefix)):
+                relative = Path(folder).relative_to(self._root).as_posix()
+                yield from ((f"{relative}/{name}", name) for name in names)
+
+    def _described(self, keys: Iterable[str]) -> Sequence[ObjectEntry]:
+        found = []
+        for key in sorted(keys):
+            with self._translated(key), suppress(FileNotFoundError):  # removed since it was listed
+                facts = self._path(key).stat()
+                found.append(ObjectEntry(key, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC)))
+        return found
 
     @contextmanager
     def _temporary(self, path: Path, content: bytes) -> Iterator[Path]:
@@ -226,8 +249,7 @@ class S3ObjectStore:
     def get(self, key: str) -> bytes:
         """The whole object."""
         with self._translated(key):
-            content: bytes = self._files.cat_file(self._path(key))
-            return content
+            return _whole_answer(lambda: bytes(self._files.cat_file(self._path(key))))
 
     def put(self, key: str, content: bytes) -> None:
         """Write the object with one put."""
@@ -242,28 +264,33 @@ class S3ObjectStore:
     def list(self, prefix: str) -> list[str]:
         """Keys below the folder, sorted."""
         cut = len(self._path("x")) - 1
+        folder = f"{self._path(prefix)}/"
         with self._translated(prefix):
             try:
-                # Some stores keep an entry for a folder that has become empty; it is no object.
-                return sorted(path[cut:] for path in self._files.find(self._path(prefix)) if not path.endswith("/"))
+                paths = self._files.find(folder)
             except FileNotFoundError:
                 return []
+        # Some stores keep an entry for a folder that has become empty; it is no object.
+        return sorted(path[cut:] for path in paths if path.startswith(folder) and not path.endswith("/"))
 
     def delete(self, keys: Iterable[str]) -> None:
         """Remove objects, a thousand a request."""
-        paths = [self._path(key) for key in keys]
-        with self._translated(f"{len(paths)} objects"):
-            for first in range(0, len(paths), 1000):
-                self._files.bulk_delete(paths[first : first + 1000])
+        names = [{"Key": self._key_of(key)} for key in keys]
+        with self._translated(f"{len(names)} objects"):
+            for first in range(0, len(names), _KEYS_IN_ONE_DELETION):
+                batch = names[first : first + _KEYS_IN_ONE_DELETION]
+                answer = self._client.delete_objects(Bucket=self._bucket, Delete={"Objects": batch, "Quiet": True})
+                for fault in answer.get("Errors", []):
+                    if fault.get("Code") != "NoSuchKey":
+                        raise OSError(f"{fault.get('Key')} could not be deleted: {fault.get('Code')}")
 
     def get_versioned(self, key: str) -> VersionedObject | None:
         """The object with its entity tag."""
         with self._translated(key):
             try:
-                answer = self._client.get_object(Bucket=self._bucket, Key=self._key_of(key))
+                return _whole_answer(lambda: self._read_versioned(key))
             except self._client.exceptions.NoSuchKey:
                 return None
-            return VersionedObject(answer["Body"].read(), answer["ETag"])
 
     def put_if(self, key: str, content: bytes, version: str | None) -> bool:
         """Write by a conditional put (If-None-Match, If-Match)."""
@@ -275,10 +302,20 @@ class S3ObjectStore:
                 self._client.put_object(Bucket=self._bucket, Key=self._key_of(key), Body=content, **condition)
             except ClientError as error:
                 # A missing object under If-Match is 404 on AWS and 412 elsewhere: either way nothing was written.
-                if error.response["ResponseMetadata"]["HTTPStatusCode"] in {404, 409, 412}:
-                    return False
-                raise
+                facts = error.response["ResponseMetadata"]
+                if facts["HTTPStatusCode"] not in {404, 409, 412}:
+                    raise
+                # Where the answer to an earlier try was lost, what stands there now may be our own write.
+                return facts.get("RetryAttempts", 0) > 0 and self._holds(key, content)
             return True
+
+    def _holds(self, key: str, content: bytes) -> bool:
+        found = self.get_versioned(key)
+        return found is not None and found.content == content
+
+    def _read_versioned(self, key: str) -> VersionedObject:
+        answer = self._client.get_object(Bucket=self._bucket, Key=self._key_of(key))
+        return VersionedObject(answer["Body"].read(), answer["ETag"])
 
     def make_bucket(self) -> None:
         """Create the bucket where it does not exist."""
@@ -332,6 +369,19 @@ class S3ObjectStore:
         )
 
 
+def _whole_answer(read: Callable[[], T]) -> T:
+    """What a read gives. Clients try requests again, but not an answer whose content breaks off."""
+    from botocore.exceptions import IncompleteReadError, ResponseStreamingError  # noqa: PLC0415 (as s3fs)
+
+    attempts = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type((IncompleteReadError, ResponseStreamingError)),
+        stop=tenacity.stop_after_attempt(4),
+        wait=tenacity.wait_random_exponential(multiplier=0.1, max=2),
+        reraise=True,
+    )
+    return attempts(read)
+
+
 def _s3_object_store(  # what unpickling calls: the constructor takes most of these by name only
     bucket: str, prefix: str, endpoint_url: str | None, key: str | None, secret: str | None, region: str | None
 ) -> S3ObjectStore:
@@ -362,7 +412,5 @@ def open_object_store(
         endpoint = endpoint_url.rstrip("/") if endpoint_url else None
         return S3ObjectStore(bucket, prefix, endpoint_url=endpoint, key=key, secret=secret, region=region)
     if "://" in url and not url.startswith("file://"):
-        raise ConfigurationError(
-            f"An object store cannot lie at {url!r}.", remedy="Use a folder or an s3:// address."
-        )
+        raise ConfigurationError(f"An object store cannot lie at {url!r}.", remedy="Use a folder or an s3:// address.")
     return LocalObjectStore(Path(url.removeprefix("file://")))

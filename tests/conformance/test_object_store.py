@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,8 @@ from lorebase.errors import ConfigurationError, NotFoundError, RefusedError, Una
 
 
 @pytest.fixture(params=["local", "s3"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectStore]:
-    yield LocalObjectStore(tmp_path / "store") if request.param == "local" else request.getfixturevalue("s3_store")
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
+    return LocalObjectStore(tmp_path / "store") if request.param == "local" else request.getfixturevalue("s3_store")
 
 
 def test_what_was_put_is_got(store: ObjectStore) -> None:
