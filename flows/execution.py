@@ -1,0 +1,280 @@
+"""The Prefect executor: each group of a step is a task run of the flow run in which the build goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from prefect import Task, task
+from prefect.cache_policies import NO_CACHE, CacheKeyFnPolicy
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.context import TaskRunContext
+from prefect.exceptions import TerminationSignal
+from prefect.states import Completed
+
+from blocks import LorebaseObjectStore
+from lorebase.errors import UnavailableError
+from lorebase.recipes.model import StepSpec
+from lorebase.runs.executor import (
+    GroupDone,
+    RunGroup,
+    first_failure,
+    is_worth_another_try,
+    run_bare,
+    step_timed_out,
+)
+from lorebase.runs.groups import GroupRecord, GroupWork, StepWork
+
+REUSED_STATE = "Reused"
+"""Name of the state of a task run whose work was finished by an earlier build."""
+
+FINISHED_GROUPS_SHOWN = 64
+
+
+class GroupCall:
+    """What one task run does. A plain object, so that Prefect does not look into it for inputs.
+
+    Attributes:
+        key: Where Prefect keeps the small result: knowledge base, step, group.
+        record: What the group has finished, once it has.
+        error: What the last try raised.
+    """
+
+    def __init__(self, key: str, act: Callable[[], Awaitable[GroupRecord]]) -> None:
+        self.key = key
+        self.record: GroupRecord | None = None
+        self.error: BaseException | None = None
+        self._act = act
+
+    async def run(self) -> dict[str, Any]:
+        """Do the work; the answer is the reference that Prefect keeps, never contents."""
+        self.error = None
+        try:
+            self.record = await self._act()
+        except BaseException as error:
+            self.error = error
+            raise
+        return _reference_of(self.record)
+
+
+def _result_key(_: TaskRunContext, parameters: dict[str, Any]) -> str:
+    key: str = parameters["call"].key
+    return key
+
+
+@task(persist_result=True, result_serializer="json", cache_policy=CacheKeyFnPolicy(cache_key_fn=_result_key))
+async def run_group(call: GroupCall) -> dict[str, Any]:
+    """Make the partitions of a group."""
+    return await call.run()
+
+
+@task(persist_result=True, result_serializer="json", cache_policy=CacheKeyFnPolicy(cache_key_fn=_result_key))
+async def show_finished_group(call: GroupCall) -> State[dict[str, Any]]:
+    """Show a group of an earlier build; Prefect does not get here where it still has the group's result."""
+    return Completed(name=REUSED_STATE, message="Finished by an earlier build.", data={"key": call.key})
+
+
+@task(persist_result=False, cache_policy=NO_CACHE)
+async def show_finished_step(message: str) -> State[None]:
+    """Show a step that an earlier build has finished."""
+    return Completed(name=REUSED_STATE, message=message)
+
+
+@task(persist_result=False, cache_policy=NO_CACHE)
+async def seal_step(message: str) -> State[None]:
+    """Stand for a step whose groups are all done, so that later steps wait for one state."""
+    return Completed(message=message)
+
+
+class PrefectExecutor:
+    """Runs groups as task runs in this event loop. Made inside the flow run of one build, in the task that it runs in.
+
+    What is finished is decided by the object store before a group comes here; what Prefect keeps is for people to see.
+
+    Args:
+        base_name: The knowledge base.
+        results: Saved block for Prefect's results; None leaves them to Prefect's own default.
+        concurrency: Groups of one step in flight.
+    """
+
+    def __init__(self, base_name: str, *, results: LorebaseObjectStore | None = None, concurrency: int = 4) -> None:
+        self._base_name = base_name
+        self._results = results
+        self._concurrency = concurrency
+        self._build = asyncio.current_task()
+        self._state_of_artifact: dict[str, State[Any]] = {}
+
+    async def run_step(self, work: StepWork, spec: StepSpec, run: RunGroup, done: GroupDone) -> list[GroupRecord]:
+        """Run every group once; see `StepExecutor.run_step`."""
+        slots = asyncio.Semaphore(self._concurrency)
+        upstream = self._upstream(work)
+        shown = work.finished_groups[:FINISHED_GROUPS_SHOWN]
+        whole = len(work.groups) == 1 and not shown
+        states: list[State[Any]] = []
+
+        async def show(key: str, place: int) -> None:
+            async with slots:
+                states.append(await self._show_finished(work, key, f"{place} of {len(shown)}", upstream))
+
+        async def one(group: GroupWork) -> GroupRecord:
+            async with slots:
+                name = work.name if whole else f"{work.name} {group.label}"
+                state, record = await self._run_group(work, group, name, spec, run, upstream)
+                states.append(state)
+                await done(record)
+                return record
+
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for place, key in enumerate(shown, start=1):
+                    tasks.create_task(show(key, place))
+                running = [tasks.create_task(one(group)) for group in work.groups]
+        except BaseExceptionGroup as failures:
+            raise first_failure(failures) from None
+        self._state_of_artifact[work.step.produces.name] = states[0] if whole else await self._seal(work, states)
+        return [task_of_group.result() for task_of_group in running]
+
+    async def reuse_step(self, work: StepWork) -> None:
+        """Show that a step was finished before this run: one task run named as the step."""
+        shown = show_finished_step.with_options(name=work.name, task_run_name=_literal(work.name), tags=_tags(work))
+        state = await self._state_of(shown, "An earlier build finished it.", wait_for=self._upstream(work))
+        self._state_of_artifact[work.step.produces.name] = state
+
+    def _upstream(self, work: StepWork) -> list[State[Any]]:
+        """States of the steps whose artifacts a step reads; the scan of the sources is no task run."""
+        states = [self._state_of_artifact.get(name) for name in work.input_artifacts]
+        return [state for state in states if state is not None]
+
+    async def _run_group(
+        self,
+        work: StepWork,
+        group: GroupWork,
+        name: str,
+        spec: StepSpec,
+        run: RunGroup,
+        upstream: Sequence[State[Any]],
+    ) -> tuple[State[Any], GroupRecord]:
+        call = GroupCall(self._key(work, group.key), lambda: run_bare(run, group))
+
+        def translated(error: BaseException) -> BaseException:
+            if isinstance(error, TimeoutError) and spec.timeout_seconds is not None:
+                return step_timed_out(work.name, group.label, spec.timeout_seconds)
+            return error
+
+        def worth_another_try(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
+            return isinstance(state.data, BaseException) and is_worth_another_try(translated(state.data), spec.retry)
+
+        retries = spec.retry.attempts - 1
+        delays = list(spec.retry.delays_seconds[: max(retries, 1)])
+        ready = run_group.with_options(
+            name=work.name,
+            task_run_name=_literal(name),
+            tags=_tags(work),
+            retries=retries,
+            retry_delay_seconds=delays or 0,
+            retry_condition_fn=worth_another_try,
+            timeout_seconds=spec.timeout_seconds,
+            # Whoever is here is unfinished by the object store, whatever Prefect remembers.
+            refresh_cache=True,
+            **self._storage(),
+        )
+        state = await self._state_of(ready, call, wait_for=upstream)
+        if state.is_completed() and call.record is not None:
+            return state, call.record
+        raise _cause(state, call, translated, work.name)
+
+    async def _show_finished(
+        self, work: StepWork, group_key: str, label: str, upstream: Sequence[State[Any]]
+    ) -> State[Any]:
+        call = GroupCall(self._key(work, group_key), _never)
+        shown = show_finished_group.with_options(
+            name=work.name,
+            task_run_name=_literal(f"{work.name} reused {label}"),
+            tags=_tags(work),
+            refresh_cache=False,
+            **self._storage(),
+        )
+        return await self._state_of(shown, call, wait_for=upstream)
+
+    async def _seal(self, work: StepWork, states: Sequence[State[Any]]) -> State[Any]:
+        message = f"{len(work.groups)} task runs"
+        if work.finished_groups:
+            message += f", {len(work.finished_groups)} of earlier builds reused"
+        sealed = seal_step.with_options(name=work.name, task_run_name=_literal(work.name), tags=_tags(work))
+        return await self._state_of(sealed, message, wait_for=states)
+
+    async def _state_of(self, ready: Task[..., Any], argument: object, *, wait_for: Sequence[State[Any]]) -> State[Any]:
+        """Run a task to its final state; a failure stays in the state, a cancellation passes through.
+
+        Raises:
+            UnavailableError: Prefect does not run it.
+        """
+        try:
+            state: State[Any] = await ready(argument, wait_for=list(wait_for), return_state=True)
+        except TerminationSignal as stop:
+            # Prefect's handler of SIGTERM raises in whatever code runs at that moment, here in the work of one group,
+            # but it is the whole build that is asked to stop.
+            if self._build is not None:
+                self._build.cancel()
+            raise asyncio.CancelledError from stop
+        except Exception as error:
+            # Whatever the work itself raises is in the state: this comes from Prefect.
+            raise UnavailableError(
+                f"Prefect could not run {ready.name}: {type(error).__name__}: {error}.",
+                remedy="Check that the Prefect server is up, then build again: what is finished stays finished.",
+                dependency="prefect",
+            ) from error
+        return state
+
+    def _key(self, work: StepWork, group_key: str) -> str:
+        return f"{self._base_name}/{_path_part(work.name)}/{group_key}"
+
+    def _storage(self) -> dict[str, Any]:
+        return {"result_storage": self._results} if self._results is not None else {}
+
+
+def _cause(
+    state: State[Any], call: GroupCall, translated: Callable[[BaseException], BaseException], step_name: str
+) -> BaseException:
+    """What ended a task run: the very error that the work raised, where it raised one."""
+    if state.name == "TimedOut" and isinstance(state.data, TimeoutError):
+        return translated(state.data)
+    if call.error is not None and not isinstance(call.error, asyncio.CancelledError):
+        return call.error
+    return UnavailableError(
+        f"The task run of {step_name} ended as {state.name}: {state.message or 'without a reason'}.",
+        remedy="Look at the task run in the Prefect UI, then build again.",
+        dependency="prefect",
+    )
+
+
+def _reference_of(record: GroupRecord) -> dict[str, Any]:
+    counts = [result.counts for result in record.partitions]
+    return {
+        "group": record.group_key,
+        "step": record.step_fingerprint,
+        "run": record.run_id,
+        "partitions": len(record.partitions),
+        "rows": sum(count.rows for count in counts),
+        "items": sum(count.items for count in counts),
+        "failed_items": sum(count.failed_items for count in counts),
+    }
+
+
+def _literal(name: str) -> str:
+    """A task run name that Prefect's formatting leaves as it is."""
+    return name.replace("{", "{{").replace("}", "}}")
+
+
+def _path_part(name: str) -> str:
+    """A step name as one part of a readable key."""
+    return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name).lstrip(".") or "_"
+
+
+def _tags(work: StepWork) -> set[str]:
+    return {f"lorebase:{work.step.type_name}"}
+
+
+async def _never() -> GroupRecord:
+    raise AssertionError  # pragma: no cover (a finished group is only shown)
