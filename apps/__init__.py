@@ -1,1 +1,1 @@
-
+"""How people reach Lorebase."""

@@ -14,6 +14,7 @@ LorebaseError
 │   ├── BuildFailedError
 │   │   └── MissingArtifactError
 │   ├── BuildCancelledError
+│   ├── BudgetExceededError
 │   └── CorruptObjectError
 └── DependencyError           the service that did not answer as it must
     ├── UnavailableError
@@ -139,6 +140,12 @@ class BuildCancelledError(OperatorError):
     """The build was asked to stop; it goes on from here when it is started again."""
 
     code = "BUILD_CANCELLED"
+
+
+class BudgetExceededError(OperatorError):
+    """The next call to a model would pass the run's budget. `facts` holds the limit and what was spent."""
+
+    code = "BUDGET_EXCEEDED"
 
 
 class CorruptObjectError(OperatorError):

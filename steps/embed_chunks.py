@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, ClassVar
@@ -15,13 +15,23 @@ from pydantic import Field
 from lorebase.artifacts.kinds import CHUNKS, EMBEDDINGS, ArtifactKind, EmbeddedChunk
 from lorebase.documents.model import Chunk
 from lorebase.fingerprint import fingerprint
-from lorebase.models.ports import Embedder, EmbeddingFailure, ModelUsage
+from lorebase.models.ports import Embedder, EmbeddingBatch, EmbeddingFailure, ModelUsage
 from lorebase.models.settings import LOCAL_PROVIDER
+from lorebase.runs.budget import RunBudget
+from lorebase.runs.executor import first_failure
 from lorebase.runs.records import Issue, Subject
 from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
 
+EMBEDDING = "embedding"
+
 _LOCAL_BATCH_TEXTS = 32
 """A local model works on one batch at a time: small ones lose little when the process is killed."""
+
+_LOCAL_BATCH_CHARS = 32_768
+_BATCH_CHARS = 250_000
+"""Longest batch that is surely one call: above it an embedder makes several requests of one batch."""
+
+_Item = tuple[str, Chunk]
 
 
 class EmbedChunks(Step):
@@ -37,7 +47,7 @@ class EmbedChunks(Step):
     type_name: ClassVar[str] = "embed_chunks"
     requires: ClassVar[tuple[ArtifactKind[Any], ...]] = (CHUNKS,)
     produces: ClassVar[ArtifactKind[Any]] = EMBEDDINGS
-    models: ClassVar[tuple[str, ...]] = ("embedding",)
+    models: ClassVar[tuple[str, ...]] = (EMBEDDING,)
     segment_items: ClassVar[int] = 1  # each answered request is written down at once
 
     def identity(self, context: StepExecutionContext) -> dict[str, str]:
@@ -54,21 +64,53 @@ class EmbedChunks(Step):
         self, partitions: Sequence[Partition], context: StepExecutionContext
     ) -> list[PartitionReport[EmbeddedChunk]]:
         """Embed the texts of all partitions together, each distinct text once."""
+        work = await self._work(partitions, context)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for batch in work.batches:
+                    tasks.create_task(work.embed(batch))
+        except BaseExceptionGroup as failures:
+            raise first_failure(failures) from None  # retries look at its class
+        return self._reports(work)
+
+    async def plan_partitions(
+        self, partitions: Sequence[Partition], context: StepExecutionContext
+    ) -> list[PartitionReport[EmbeddedChunk]]:
+        """Count the distinct texts that the ledger does not hold; vectors of zeros stand in for theirs."""
+        work = await self._work(partitions, context)
+        for batch in work.batches:
+            work.pretend(batch)
+        return self._reports(work)
+
+    async def _work(self, partitions: Sequence[Partition], context: StepExecutionContext) -> _Embedding:
+        """What a task run has before it, in the batches in which it will be sent."""
         embedder = context.require_embedder(self.type_name)
         chunks = [partition.rows(CHUNKS) for partition in partitions]
         first_of = {_item_key(chunk): chunk for chunk in reversed(list(chain.from_iterable(chunks)))}
         found = await asyncio.to_thread(partitions[0].finished, EMBEDDINGS, list(first_of))
-        work = _Embedding(embedder, partitions[0], vectors={key: row.vector for key, row in found.items()})
         todo = [(key, chunk) for key, chunk in first_of.items() if key not in found]
-        size = min(self.batch_texts, _LOCAL_BATCH_TEXTS) if embedder.profile.provider == LOCAL_PROVIDER else self.batch_texts
-        async with asyncio.TaskGroup() as tasks:
-            for first in range(0, len(todo), size):
-                tasks.create_task(work.embed(todo[first : first + size]))
-        paid_by = _first_partition_of_each(chunks)
-        return [self._report(number, rows, work, set(found), paid_by) for number, rows in enumerate(chunks)]
+        is_local = embedder.profile.provider == LOCAL_PROVIDER
+        batches = _batches(
+            todo,
+            max_texts=min(self.batch_texts, _LOCAL_BATCH_TEXTS) if is_local else self.batch_texts,
+            max_chars=_LOCAL_BATCH_CHARS if is_local else _BATCH_CHARS,
+        )
+        return _Embedding(
+            embedder,
+            partitions[0],
+            context.budget,
+            chunks,
+            list(batches),
+            known=frozenset(found),
+            vectors={key: row.vector for key, row in found.items()},
+        )
+
+    def _reports(self, work: _Embedding) -> list[PartitionReport[EmbeddedChunk]]:
+        paid_by = _first_partition_of_each(work.chunks)
+        return [self._report(number, rows, work, paid_by) for number, rows in enumerate(work.chunks)]
 
     def _report(
-        self, number: int, chunks: Sequence[Chunk], work: _Embedding, known: set[str], paid_by: dict[str, int]
+        self, number: int, chunks: Sequence[Chunk], work: _Embedding, paid_by: dict[str, int]
     ) -> PartitionReport[EmbeddedChunk]:
         rows: list[EmbeddedChunk] = []
         issues: list[Issue] = []
@@ -78,7 +120,7 @@ class EmbedChunks(Step):
             if key in work.failures:
                 issues.append(self._issue_of(chunk, work.failures[key]))
                 continue
-            from_ledger += key in known or paid_by[key] != number
+            from_ledger += key in work.known or paid_by[key] != number
             rows.append(EmbeddedChunk(key, chunk.chunk_id, chunk.document_id, work.vectors[key]))
         return PartitionReport(
             rows=rows,
@@ -88,6 +130,7 @@ class EmbedChunks(Step):
             failed_items=len(issues),
             documents=len({chunk.document_id for chunk in chunks}),
             usage=work.usage if number == 0 else ModelUsage(),
+            usd=work.budget.cost_usd(EMBEDDING, work.usage) if number == 0 else 0.0,
             issues=tuple(issues),
         )
 
@@ -102,13 +145,28 @@ class _Embedding:
 
     embedder: Embedder
     partition: Partition
+    budget: RunBudget
+    chunks: Sequence[Sequence[Chunk]]
+    batches: Sequence[Sequence[_Item]]
+    known: frozenset[str]
     vectors: dict[str, NDArray[np.float32]]
     failures: dict[str, EmbeddingFailure] = field(default_factory=dict)
     usage: ModelUsage = field(default_factory=ModelUsage)
 
-    async def embed(self, items: Sequence[tuple[str, Chunk]]) -> None:
-        """Embed one batch and write its vectors down."""
-        batch = await self.embedder.embed_passages([chunk.indexed_text for _, chunk in items])
+    async def embed(self, items: Sequence[_Item]) -> None:
+        """Embed one batch, if the budget allows, and write its vectors down before the budget may stop the build."""
+        async with self.budget.reserve(self.partition.step_name, EMBEDDING, _expected(items)) as reservation:
+            batch = await self.embedder.embed_passages([chunk.indexed_text for _, chunk in items])
+            reservation.settle(batch.usage)
+            await self._keep(items, batch)
+
+    def pretend(self, items: Sequence[_Item]) -> None:
+        """Count one batch, and let zeros stand for its vectors."""
+        self.usage += _expected(items)
+        zeros = np.zeros(self.embedder.profile.dimensions, dtype=np.float32)
+        self.vectors.update((key, zeros) for key, _ in items)
+
+    async def _keep(self, items: Sequence[_Item], batch: EmbeddingBatch) -> None:
         failed = {failure.index: failure for failure in batch.failures}
         rows = []
         for place, (key, chunk) in enumerate(items):
@@ -119,6 +177,24 @@ class _Embedding:
                 rows.append(EmbeddedChunk(key, chunk.chunk_id, chunk.document_id, batch.vectors[place]))
         self.usage += batch.usage
         await asyncio.to_thread(self.partition.record, EMBEDDINGS, rows)
+
+
+def _expected(items: Sequence[_Item]) -> ModelUsage:
+    """What one batch takes, by the tokens that were counted when its chunks were cut."""
+    return ModelUsage(1, sum(chunk.tokens for _, chunk in items))
+
+
+def _batches(items: Sequence[_Item], *, max_texts: int, max_chars: int) -> Iterator[Sequence[_Item]]:
+    """Neighbouring items, each batch within both limits; an item over `max_chars` goes alone."""
+    start = chars = 0
+    for place, (_, chunk) in enumerate(items):
+        length = len(chunk.indexed_text)
+        if place > start and (place - start == max_texts or chars + length > max_chars):
+            yield items[start:place]
+            start, chars = place, 0
+        chars += length
+    if start < len(items):
+        yield items[start:]
 
 
 def _item_key(chunk: Chunk) -> str:

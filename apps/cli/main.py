@@ -85,16 +85,23 @@ def build(
     wait: Annotated[
         float, typer.Option("--wait", min=0, help="Seconds to wait for another build of the base to end.")
     ] = 0.0,
-    keep_going: Annotated[bool, typer.Option("--keep-going", help="Go on with other steps after a failed one.")] = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Go on with other steps after a failed one.")
+    ] = False,
 ) -> None:
     """Build a knowledge base, going on from its latest run."""
-    from apps.cli.building import BuildSettings, build_recipe  # noqa: PLC0415 (see the module's first sentence)
+    from apps.cli.building import BuildRequest, build_recipe  # noqa: PLC0415 (see the module's first sentence)
     from apps.cli.output import console, print_json, show_report  # noqa: PLC0415 (as above)
 
-    settings = BuildSettings(
-        workspace=workspace, rebuild=rebuild, wait_seconds=wait, stop_on_error=not keep_going, api_url=os.environ.get("PREFECT_API_URL")
+    request = BuildRequest(
+        recipe_file=recipe,
+        workspace=workspace,
+        rebuild=rebuild,
+        wait_seconds=wait,
+        stop_on_error=not keep_going,
+        api_url=os.environ.get("PREFECT_API_URL"),
     )
-    report = build_recipe(recipe, settings, with_prefect=executor is ExecutorName.prefect, variables=os.environ)
+    report = build_recipe(request, with_prefect=executor is ExecutorName.prefect, variables=os.environ)
     if as_json:
         print_json(report)
     show_report(report, console(stderr=as_json))
@@ -102,6 +109,25 @@ def build(
         raise typer.Exit(exit_codes.exit_code_of_error_code(report.record.error.code))
     if report.status != "succeeded":
         raise typer.Exit(exit_codes.FAILED)
+
+
+@app.command()
+def plan(
+    recipe: RecipeFile,
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Plan a build that does everything again.")] = False,
+) -> None:
+    """What a build would do and cost, without calling a model and without writing anything."""
+    from apps.cli.output import console, print_json  # noqa: PLC0415 (see the module's first sentence)
+    from apps.cli.planning import plan_recipe, show_plan  # noqa: PLC0415 (as above)
+
+    found = plan_recipe(recipe, workspace, rebuild=rebuild, variables=os.environ)
+    if as_json:
+        print_json(found)
+    show_plan(found, console(stderr=as_json))
+    if found.error is not None:
+        raise typer.Exit(exit_codes.exit_code_of_error_code(found.error.code))
 
 
 @app.command()
@@ -173,6 +199,82 @@ def report(
         print_json(found)
         return
     show_report(found, console())
+
+
+@app.command()
+def history(name: BaseName, as_json: AsJson = False, workspace: WorkspaceFolder = DEFAULT_WORKSPACE) -> None:
+    """The snapshots of a knowledge base, newest first: what each changed, which is live, and how it came to be."""
+    from apps.cli.output import console, print_json  # noqa: PLC0415 (see the module's first sentence)
+    from apps.cli.snapshots import history_lines, history_of  # noqa: PLC0415 (as above)
+
+    found = history_of(name, _opened(workspace))
+    if as_json:
+        print_json(found)
+        return
+    for line in history_lines(found):
+        console().print(line, markup=False)
+
+
+@app.command()
+def rollback(
+    name: BaseName,
+    to: Annotated[str, typer.Option("--to", metavar="RUN", help="Snapshot, or the run that made it.")],
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+) -> None:
+    """Make an earlier snapshot live again, from stored artifacts alone."""
+    from apps.cli.output import console, print_json  # noqa: PLC0415 (see the module's first sentence)
+    from apps.cli.snapshots import rollback_lines, rolled_back  # noqa: PLC0415 (as above)
+
+    result = asyncio.run(rolled_back(name, to, _opened(workspace)))
+    if as_json:
+        print_json(result)
+        return
+    for line in rollback_lines(result):
+        console().print(line, markup=False)
+
+
+@app.command()
+def gc(
+    name: BaseName,
+    keep: Annotated[int, typer.Option(min=0, help="Last snapshots to keep, besides the live one.")] = 5,
+    apply: Annotated[bool, typer.Option("--apply", help="Remove; without it only say what would be removed.")] = False,
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+) -> None:
+    """Remove what neither the kept snapshots nor the latest run need."""
+    from apps.cli.output import console, print_json  # noqa: PLC0415 (see the module's first sentence)
+    from apps.cli.snapshots import cleaned_up, cleaning_lines  # noqa: PLC0415 (as above)
+
+    found = asyncio.run(cleaned_up(name, _opened(workspace), keep=keep, apply=apply))
+    if as_json:
+        print_json(found)
+        return
+    for line in cleaning_lines(found):
+        console().print(line, markup=False)
+
+
+@app.command()
+def forget(
+    name: BaseName,
+    document: Annotated[str, typer.Argument(help="Id of the document, or its name in its source.", show_default=False)],
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    recipe: Annotated[
+        Path | None, typer.Option(help="Recipe file: where to look whether the source still has the document.")
+    ] = None,
+) -> None:
+    """Remove one document from every store and every kept snapshot, and print the counts that prove it."""
+    from apps.cli.output import console, print_json  # noqa: PLC0415 (see the module's first sentence)
+    from apps.cli.snapshots import forgotten, forgotten_lines  # noqa: PLC0415 (as above)
+
+    answer = asyncio.run(forgotten(name, document, _opened(workspace), recipe))
+    if as_json:
+        print_json(answer)
+    for line in forgotten_lines(answer):
+        console(stderr=as_json).print(line, markup=False)
+    if not answer.is_clean:
+        raise typer.Exit(exit_codes.FAILED)
 
 
 @app.command()

@@ -12,12 +12,17 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from lorebase.runs.budget import in_usd
+
 if TYPE_CHECKING:
     from lorebase.retrieval.model import QueryResult, SearchResult
     from lorebase.runs.report import BuildReport
 
 _EXCERPT_CHARS = 300
 _ISSUES_SHOWN = 10
+_REPORT_COLUMNS = (
+    "documents", "rows", "computed", "from ledger", "reused", "failed", "seconds", "calls", "tokens", "usd", "issues",
+)  # fmt: skip
 _STATUS_STYLE = {"succeeded": "green", "skipped": "cyan", "failed": "bold red", "cancelled": "yellow"}
 
 
@@ -41,7 +46,7 @@ def show_report(report: BuildReport, screen: Console) -> None:
     table = Table(title=f"{report.base_name}, run {report.run_id}", title_justify="left", title_style="bold")
     table.add_column("step")
     table.add_column("status")
-    for name in ("documents", "rows", "computed", "reused", "failed", "seconds", "calls", "tokens", "issues"):
+    for name in _REPORT_COLUMNS:
         table.add_column(name, justify="right")
     table.add_column("why", overflow="fold")
     for step in report.steps:
@@ -52,11 +57,13 @@ def show_report(report: BuildReport, screen: Console) -> None:
                 step.documents,
                 step.rows,
                 step.computed,
-                step.reused + step.from_ledger,
+                step.from_ledger,
+                step.reused,
                 step.failed,
                 f"{step.seconds:.2f}",
                 step.model_calls,
                 step.input_tokens + step.output_tokens,
+                f"{step.usd:.4f}" if step.usd else "",
                 step.issues,
             ),
             escape(step.reason),
@@ -66,7 +73,8 @@ def show_report(report: BuildReport, screen: Console) -> None:
     screen.print(
         f"[{style}]{report.status}[/] in {report.seconds:.1f} s: {counts.documents} documents, {counts.chunks} chunks; "
         f"{counts.computed_items} items computed, {counts.reused_items} reused; "
-        f"{counts.model_calls} model calls, {counts.input_tokens + counts.output_tokens} tokens."
+        f"{counts.model_calls} model calls, {counts.input_tokens + counts.output_tokens} tokens"
+        f"{f', {in_usd(counts.usd)}' if counts.usd else ''}."
     )
     if report.queries:
         screen.print(f"Query modes unlocked: {', '.join(report.queries)}.")
@@ -100,7 +108,9 @@ def show_results(found: QueryResult, screen: Console) -> None:
         screen.print("  Nothing found.")
     for result in found.results:
         screen.print(
-            Text.assemble((f"  [{result.rank}] ", "bold cyan"), (place_of(result), "cyan"), (f"  {result.score:.3f}", "dim"))
+            Text.assemble(
+                (f"  [{result.rank}] ", "bold cyan"), (place_of(result), "cyan"), (f"  {result.score:.3f}", "dim")
+            )
         )
         for line in _excerpt(result.text).splitlines():
             screen.print(Text(f"      {line}"))

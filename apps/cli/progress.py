@@ -17,7 +17,7 @@ _LINE_EVERY_SECONDS = 5.0
 
 
 class ConsoleProgress:
-    """Bars where the console is a terminal, otherwise a line for each event and one every five seconds of a long step."""
+    """Bars on a terminal; elsewhere a line for each event, and one every five seconds of a long step."""
 
     def __init__(self, screen: Console) -> None:
         self._screen = screen

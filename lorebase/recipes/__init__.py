@@ -1,1 +1,1 @@
-
+"""Recipes: model, loading, validation, expansion into steps."""

@@ -12,6 +12,7 @@ from lorebase.recipes.step_types import procedures, step_types
 from lorebase.recipes.wording import listed, nearest
 from lorebase.runs.step import Step
 
+
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
     """A step of a recipe, ready to run.
@@ -62,7 +63,9 @@ def _built_in_steps(recipe: KnowledgeRecipe, number: int, faults: list[Fault]) -
     procedure = recipe.procedures[number]
     known = procedures()
     if procedure.use not in known:
-        message = f"There is no built-in procedure {procedure.use!r}.{nearest(procedure.use, known)} Known: {listed(known)}."
+        message = (
+            f"There is no built-in procedure {procedure.use!r}.{nearest(procedure.use, known)} Known: {listed(known)}."
+        )
         faults.append(Fault(("procedures", number, "use"), message))
         return []
     specs = [StepSpec.model_validate(entry) for entry in known[procedure.use]]
@@ -94,7 +97,9 @@ def _build(spec: StepSpec, path: PathInRecipe, faults: list[Fault]) -> Step | No
             name = str(place[0]) if place else ""
             if detail["type"] == "extra_forbidden":
                 allowed = listed(kind.model_fields)
-                message = f"{spec.step_name} has no setting {name!r}.{nearest(name, kind.model_fields)} Allowed: {allowed}."
+                message = (
+                    f"{spec.step_name} has no setting {name!r}.{nearest(name, kind.model_fields)} Allowed: {allowed}."
+                )
             else:
                 given = detail["input"]
                 message = f"{spec.step_name}: {name} = {given!r} is not allowed: {detail['msg']}."

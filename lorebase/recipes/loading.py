@@ -16,13 +16,14 @@ from lorebase.recipes.wording import listed, nearest
 MAX_RECIPE_BYTES = 1024 * 1024
 
 
-def load_recipe(path: Path) -> KnowledgeRecipe:
+def load_recipe(path: Path | str) -> KnowledgeRecipe:
     """Read a recipe file; only its form is checked here.
 
     Raises:
         NotFoundError: There is no such file.
         InvalidRecipeError: It is no YAML, or not of a recipe's form; every fault is listed.
     """
+    path = Path(path)
     try:
         content = path.read_bytes()
     except (FileNotFoundError, IsADirectoryError) as error:
@@ -57,7 +58,9 @@ def parse_recipe(text: str, *, folder: Path = Path(), name: str = "recipe") -> K
     try:
         recipe = KnowledgeRecipe.model_validate({**data, "folder": folder})
     except ValidationError as error:
-        raise invalid_recipe(places, repeated + [_fault_of(detail) for detail in error.errors(include_url=False)]) from error
+        raise invalid_recipe(
+            places, repeated + [_fault_of(detail) for detail in error.errors(include_url=False)]
+        ) from error
     if repeated:
         raise invalid_recipe(places, repeated)
     recipe.remember_places(places)

@@ -18,6 +18,8 @@ from lorebase.recipes.places import Places
 STEP_OPTIONS = ("name", "retry", "timeout_seconds", "max_failed_share")
 """Keys beside a step's settings that every step understands."""
 
+_UNICODE_LINE_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
+
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -143,9 +145,27 @@ class ParserRuleSpec(_Frozen):
 class Budget(_Frozen):
     """What one build may spend; it stops before the call that would pass it."""
 
-    max_model_calls: int | None = Field(None, ge=0)
-    max_tokens: int | None = Field(None, ge=0)
-    max_usd: float | None = Field(None, ge=0)
+    max_model_calls: int | None = Field(None, ge=0, description="Most calls to models.")
+    max_tokens: int | None = Field(None, ge=0, description="Most tokens, input and output together.")
+    max_usd: float | None = Field(None, ge=0, allow_inf_nan=False, description="Most cost; needs `prices`.")
+
+
+class ModelPrice(_Frozen):
+    """What a model costs; 0 for one that costs nothing."""
+
+    usd_per_million_input_tokens: float = Field(ge=0, allow_inf_nan=False)
+    usd_per_million_output_tokens: float = Field(0.0, ge=0, allow_inf_nan=False)
+
+
+class Prices(_Frozen):
+    """What the recipe's models cost, by role. Prices decide what plans and reports say, never what is built."""
+
+    embedding: ModelPrice | None = None
+
+    def of(self, role: str) -> ModelPrice | None:
+        """The price of the model of a role; None where the recipe gives none."""
+        price: ModelPrice | None = getattr(self, role, None)
+        return price
 
 
 class KnowledgeRecipe(_Frozen):
@@ -162,6 +182,7 @@ class KnowledgeRecipe(_Frozen):
     partitions: int = Field(64, ge=1, le=4096, description="Partitions of each artifact; changing it rebuilds all.")
     max_document_bytes: int = Field(50 * 1024 * 1024, ge=1, description="Longest document that is read.")
     budget: Budget = Budget()
+    prices: Prices = Prices()
     folder: Path = Field(Path(), exclude=True, description="Folder of the recipe file; relative sources start there.")
     _places: Places = PrivateAttr(default_factory=Places)
 
@@ -195,7 +216,7 @@ class KnowledgeRecipe(_Frozen):
     def to_yaml(self) -> str:
         """The recipe as YAML, without what stands at its default."""
         data = self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
-        return yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
+        return yaml.dump(data, Dumper=_RecipeDumper, allow_unicode=True, sort_keys=False)
 
     @property
     def fingerprint(self) -> str:
@@ -207,3 +228,15 @@ class KnowledgeRecipe(_Frozen):
         if "://" in source.folder:
             return source.folder
         return str((self.folder / source.folder).resolve())
+
+
+class _RecipeDumper(yaml.SafeDumper):
+    """Writes texts with Unicode line breaks quoted: PyYAML would write them bare and read them back as blanks."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if _UNICODE_LINE_BREAKS & set(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_RecipeDumper.add_representer(str, _represent_text)

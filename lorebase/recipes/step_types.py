@@ -12,6 +12,7 @@ from lorebase.runs.step import Step
 STEP_GROUP = "lorebase.steps"
 PROCEDURE_GROUP = "lorebase.procedures"
 
+
 @lru_cache(maxsize=1)
 def step_types() -> dict[str, type[Step]]:
     """Every installed step class by its name, in alphabetical order.
@@ -29,7 +30,9 @@ def step_types() -> dict[str, type[Step]]:
                 remedy="Reinstall the package that declares it.",
             ) from error
         if kind.type_name != entry.name:
-            raise ConfigurationError(f"{entry.value} is declared as {entry.name!r} but names itself {kind.type_name!r}.")
+            raise ConfigurationError(
+                f"{entry.value} is declared as {entry.name!r} but names itself {kind.type_name!r}."
+            )
         found[entry.name] = kind
     return found
 

@@ -30,10 +30,13 @@ def check(recipe: KnowledgeRecipe) -> tuple[list[PlannedStep], list[Fault]]:
     planned, faults = expand(recipe)
     faults += _source_faults(recipe)
     if not recipe.procedures:
-        faults.append(Fault(("procedures",), "The recipe has no steps. Add a procedure, such as `- use: hybrid_index`."))
+        faults.append(
+            Fault(("procedures",), "The recipe has no steps. Add a procedure, such as `- use: hybrid_index`.")
+        )
     faults += _repeated_steps(planned)
     faults += _graph_faults(planned, complete=not faults)
     faults += _model_faults(recipe, planned, complete=not faults)
+    faults += _price_faults(recipe)
     faults += _capability_faults(recipe, planned)
     return planned, faults
 
@@ -109,6 +112,29 @@ def _model_faults(recipe: KnowledgeRecipe, planned: list[PlannedStep], *, comple
         for role, step in wanted.items()
         if role not in given
     ]
+    return faults
+
+
+def _price_faults(recipe: KnowledgeRecipe) -> list[Fault]:
+    """Prices of models that the recipe does not have, and a limit in USD without the prices to count with."""
+    given = recipe.models.roles()
+    faults = [
+        Fault(
+            ("prices", role), f"There is a price for the model {role!r}, but the recipe names no such model. Remove it."
+        )
+        for role in type(recipe.prices).model_fields
+        if recipe.prices.of(role) is not None and role not in given
+    ]
+    if recipe.budget.max_usd is not None:
+        faults += [
+            Fault(
+                ("budget", "max_usd"),
+                f"max_usd cannot be kept without the price of the model {role!r}. "
+                f"Add `prices: {{{role}: {{usd_per_million_input_tokens: ...}}}}`, 0 where it costs nothing.",
+            )
+            for role in given
+            if recipe.prices.of(role) is None
+        ]
     return faults
 
 

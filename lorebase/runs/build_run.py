@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from lorebase.artifacts.kinds import CHUNKS, SOURCE_DOCUMENTS
@@ -13,15 +13,16 @@ from lorebase.artifacts.manifest import ArtifactReference, Manifest, read_manife
 from lorebase.artifacts.snapshots import Snapshot, SnapshotPointer, SnapshotStore
 from lorebase.artifacts.store import BaseLayout, ObjectStore
 from lorebase.clock import Clock
-from lorebase.errors import LorebaseError, MissingArtifactError
+from lorebase.errors import CorruptObjectError, LorebaseError, MissingArtifactError
 from lorebase.recipes.expansion import PlannedStep
 from lorebase.recipes.model import KnowledgeRecipe
 from lorebase.runs.activation import Activation, Restage, StagedAsset
 from lorebase.runs.capabilities import capabilities_of
+from lorebase.runs.changes import document_changes
 from lorebase.runs.executor import StepExecutor, first_failure
 from lorebase.runs.groups import GroupRunner, StepWork
 from lorebase.runs.journal import RunJournal
-from lorebase.runs.planning import group_partitions, partitions_of_step
+from lorebase.runs.planning import WEIGHT_OF_A_TASK_RUN, group_partitions, partitions_of_step
 from lorebase.runs.progress import BuildProgress
 from lorebase.runs.records import (
     ISSUES_KEPT,
@@ -39,12 +40,12 @@ from lorebase.runs.records import (
 )
 from lorebase.runs.scanning import SourceReader, write_source_manifest
 from lorebase.runs.step import StepExecutionContext
-from lorebase.runs.step_run import StepInputs, StepOutcome, StepRun, StepServices
+from lorebase.runs.step_run import StepInputs, StepOutcome, StepRun, StepServices, with_spending
 
 
 @dataclass(frozen=True)
 class BuildServices:
-    """What a build works with."""
+    """What a build works with. A build that is only planned has no lease."""
 
     store: ObjectStore
     layout: BaseLayout
@@ -53,11 +54,27 @@ class BuildServices:
     executor: StepExecutor
     progress: BuildProgress
     clock: Clock
-    lease: Lease
+    lease: Lease | None
 
 
 class StopBuildError(Exception):
     """Carries the failure of a step out of the steps that run beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """What a build would do, as its records would say it.
+
+    Attributes:
+        state: The run's state before its switch to the new snapshot.
+        live: The snapshot that is live now.
+        index_changes: Chunks that would become searchable and that would cease to be, by index step; empty where a step
+            would fail.
+    """
+
+    state: RecipeRunState
+    live: Snapshot | None
+    index_changes: dict[str, tuple[int, int]]
 
 
 class BuildRun:
@@ -73,6 +90,8 @@ class BuildRun:
         skip_succeeded_steps: bool,
         stop_on_error: bool,
         rebuild: bool,
+        planning: bool = False,
+        task_run_weight: float = WEIGHT_OF_A_TASK_RUN,
     ) -> None:
         self._services = services
         self._recipe = recipe
@@ -94,6 +113,8 @@ class BuildRun:
             previous=known if skip_succeeded_steps else None,
             known=known,
             rebuild=rebuild,
+            planning=planning,
+            task_run_weight=task_run_weight,
         )
         self._state = RecipeRunState(
             run_id=services.context.run_id,
@@ -134,6 +155,24 @@ class BuildRun:
             await asyncio.shield(self._end("failed", ErrorRecord(code="INTERNAL_ERROR", message=message)))
             raise
 
+    async def plan(self) -> PlannedRun:
+        """What `run` would do. Made with a store that keeps nothing and `planning`; nobody is told and nothing moves.
+
+        Raises:
+            LorebaseError: The sources or the stores cannot be read. What a step would fail with is in its record.
+        """
+        sources = await self._scan()
+        try:
+            await self._run_steps(sources)
+        except StopBuildError:
+            self._mark_unfinished("cancelled")
+        live = await asyncio.to_thread(self._snapshots.live)
+        changes = {}
+        if self._first_error() is None:
+            assets = await self._staged_assets(live)
+            changes = await Activation(self._services.store, self._services.layout, assets).differences()
+        return PlannedRun(self._state_at_end("succeeded", self._first_error()), live, changes)
+
     async def _scan(self) -> StepOutcome:
         services = self._services
         documents, self._scan_issues = await asyncio.to_thread(services.reader.scan)
@@ -143,6 +182,8 @@ class BuildRun:
         )
         reference = await asyncio.to_thread(write_manifest, services.store, services.layout, manifest)
         self._state = self._state.model_copy(update={"artifacts": {SOURCE_DOCUMENTS.name: reference}})
+        changes = await asyncio.to_thread(self._source_changes, manifest)
+        self._step_services = replace(self._step_services, source_changes=changes)
         if not documents:
             self._scan_issues.append(
                 Issue(
@@ -155,6 +196,17 @@ class BuildRun:
             )
         record = StepRunRecord(index=-1, step_name="scan", step_type="scan", status="succeeded")
         return StepOutcome(record, manifest, reference)
+
+    def _source_changes(self, manifest: Manifest) -> str:
+        known = self._step_services.known
+        before = known.artifacts.get(SOURCE_DOCUMENTS.name) if known else None
+        if before is None:
+            return ""
+        store, layout = self._services.store, self._services.layout
+        try:
+            return str(document_changes(store, layout, read_manifest(store, before), manifest))
+        except CorruptObjectError:
+            return ""  # it would only have been a better sentence
 
     async def _run_steps(self, sources: StepOutcome) -> None:
         """Start every step; each waits for the steps that make what it reads, so independent ones overlap."""
@@ -180,8 +232,14 @@ class BuildRun:
             result = await run.run(record, inputs)
         except LorebaseError as error:
             record = record or self._state.step_records[planned.index]
+            spent = self._services.context.budget.spent_by(planned.name)
             failed = record.model_copy(
-                update={"status": "failed", "error": _error_record(error), "finished_at": self._services.clock.now()}
+                update={
+                    "status": "failed",
+                    "error": _error_record(error),
+                    "finished_at": self._services.clock.now(),
+                    "counts": with_spending(record.counts, spent),
+                }
             )
             await self._note(failed)
             await self._services.progress.step_ended(failed)
@@ -218,7 +276,8 @@ class BuildRun:
         snapshot = self._snapshot(sources)
         if live is None or not _same_content(live, snapshot):
             await asyncio.to_thread(self._snapshots.write, snapshot)
-            await asyncio.to_thread(services.lease.require_held)
+            if services.lease is not None:
+                await asyncio.to_thread(services.lease.require_held)
             await asyncio.to_thread(
                 self._snapshots.move, snapshot.snapshot_id, expected=pointer, now=services.clock.now()
             )
@@ -239,7 +298,9 @@ class BuildRun:
             before = live.artifacts.get(made.reference.artifact) if live else None
             same_collection = live is not None and live.collections.get(made.reference.artifact) == collection
             live_manifest = (
-                await asyncio.to_thread(read_manifest, self._services.store, before) if before and same_collection else None
+                await asyncio.to_thread(read_manifest, self._services.store, before)
+                if before and same_collection
+                else None
             )
             assets.append(
                 StagedAsset(
@@ -310,7 +371,14 @@ class BuildRun:
     def _mark_unfinished(self, status: Literal["cancelled", "failed"]) -> None:
         for record in self._state.step_records:
             if record.status == "running":
-                ended = record.model_copy(update={"status": status, "finished_at": self._services.clock.now()})
+                spent = self._services.context.budget.spent_by(record.step_name)
+                ended = record.model_copy(
+                    update={
+                        "status": status,
+                        "finished_at": self._services.clock.now(),
+                        "counts": with_spending(record.counts, spent),
+                    }
+                )
                 self._state = self._state.with_step(ended)
 
     def _first_error(self) -> ErrorRecord | None:
@@ -319,24 +387,27 @@ class BuildRun:
 
     async def _end(self, status: RunStatus, error: ErrorRecord | None = None) -> RecipeRunResult:
         """Store the end of the run and tell it."""
-        steps = self._state.step_records
-        issues = [*self._scan_issues, *(issue for record in steps for issue in record.issues)]
-        counts = merge_counts([count_by_code(self._scan_issues), *(record.issues_by_code for record in steps)])
         async with self._saving:
-            self._state = self._state.model_copy(
-                update={
-                    "status": status,
-                    "finished_at": self._services.clock.now(),
-                    "capabilities": self._capabilities(),
-                    "issues": tuple(issues[:ISSUES_KEPT]),
-                    "issues_by_code": counts,
-                    "error": error,
-                }
-            )
+            self._state = self._state_at_end(status, error)
             record = await asyncio.to_thread(self._journal.finish, self._state)
         await self._services.progress.build_ended(record)
         return RecipeRunResult(
             record=record, artifacts=record.artifacts, capabilities=record.capabilities, issues=record.issues
+        )
+
+    def _state_at_end(self, status: RunStatus, error: ErrorRecord | None) -> RecipeRunState:
+        steps = self._state.step_records
+        issues = [*self._scan_issues, *(issue for record in steps for issue in record.issues)]
+        counts = merge_counts([count_by_code(self._scan_issues), *(record.issues_by_code for record in steps)])
+        return self._state.model_copy(
+            update={
+                "status": status,
+                "finished_at": self._services.clock.now(),
+                "capabilities": self._capabilities(),
+                "issues": tuple(issues[:ISSUES_KEPT]),
+                "issues_by_code": counts,
+                "error": error,
+            }
         )
 
 

@@ -25,8 +25,10 @@ from lorebase.models.settings import EmbeddingModelSpec
 from lorebase.recipes.expansion import PlannedStep
 from lorebase.recipes.model import KnowledgeRecipe, ParserRuleSpec
 from lorebase.recipes.validation import validated_steps
+from lorebase.runs.budget import RunBudget
 from lorebase.runs.build_run import BuildRun, BuildServices
 from lorebase.runs.executor import InlineExecutor, StepExecutor
+from lorebase.runs.planning import WEIGHT_OF_A_TASK_RUN
 from lorebase.runs.progress import BuildProgress, SilentProgress
 from lorebase.runs.records import RecipeRunRecord, RecipeRunResult
 from lorebase.runs.scanning import OpenedSource, SourceReader
@@ -85,13 +87,18 @@ class KnowledgeBaseBuilderConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     skip_succeeded_steps: bool = Field(
-        False, description="Skip steps that the previous record shows as succeeded on the same inputs."
+        default=False, description="Skip steps that the previous record shows as succeeded on the same inputs."
     )
-    stop_on_error: bool = Field(True, description="Whether the first step that fails ends the build.")
-    rebuild: bool = Field(False, description="Do everything again, whatever is finished or paid for.")
+    stop_on_error: bool = Field(default=True, description="Whether the first step that fails ends the build.")
+    rebuild: bool = Field(default=False, description="Do everything again, whatever is finished or paid for.")
     wait_seconds: float = Field(0.0, ge=0, description="How long to wait for another build of the base to end.")
     lease_seconds: float = Field(
-        DEFAULT_LEASE_SECONDS, gt=0, description="After a kill, so long nobody else can build; renewed three times in it."
+        DEFAULT_LEASE_SECONDS,
+        gt=0,
+        description="After a kill, so long nobody else can build; renewed three times in it.",
+    )
+    task_run_weight: float = Field(
+        WEIGHT_OF_A_TASK_RUN, gt=0, description="About how many chunks one task run takes on before a new one begins."
     )
 
 
@@ -146,7 +153,7 @@ class RecipeBuilder:
         planned = validated_steps(recipe)
         run_id = run_id or new_run_id(self._workspace.clock.now(), self._workspace.random)
         layout = BaseLayout(recipe.name)
-        async with self._opened(recipe, planned, run_id) as (context, reader):
+        async with opened_recipe(self._workspace, recipe, planned, run_id) as (context, reader):
             lease = await self._lease(layout, run_id)
             with lease:
                 services = BuildServices(
@@ -167,40 +174,9 @@ class RecipeBuilder:
                     skip_succeeded_steps=self._config.skip_succeeded_steps,
                     stop_on_error=self._config.stop_on_error,
                     rebuild=self._config.rebuild,
+                    task_run_weight=self._config.task_run_weight,
                 )
                 return await run.run()
-
-    @asynccontextmanager
-    async def _opened(
-        self, recipe: KnowledgeRecipe, planned: Sequence[PlannedStep], run_id: str
-    ) -> AsyncIterator[tuple[StepExecutionContext, SourceReader]]:
-        """Models, parsers and sources of a recipe."""
-        workspace = self._workspace
-        opened = {}
-        for spec in recipe.sources:
-            location = recipe.location_of(spec)
-            filesystem, root = workspace.open_source(location)
-            source = spec.as_source(location)
-            opened[source.name] = OpenedSource(source, filesystem, root)
-        reader = SourceReader(opened, recipe.max_document_bytes)
-        needs_embedder = any("embedding" in step.step.models for step in planned)
-        embedder = await workspace.open_embedder(recipe.models.embedding) if needs_embedder and recipe.models.embedding else None
-        context = StepExecutionContext(
-            base_name=recipe.name,
-            run_id=run_id,
-            documents=reader,
-            max_document_bytes=recipe.max_document_bytes,
-            parsers=workspace.open_parsers(recipe.parsers),
-            index_store=workspace.index_store,
-            logger=_LOGGER,
-            embedder=embedder,
-        )
-        try:
-            yield context, reader
-        finally:
-            if embedder is not None:
-                await embedder.close()
-            await workspace.index_store.close()
 
     async def _lease(self, layout: BaseLayout, run_id: str) -> Lease:
         """The base's lease, waiting for it as long as the configuration says."""
@@ -221,3 +197,43 @@ class RecipeBuilder:
                 if loop.time() >= deadline:
                     raise
                 await asyncio.sleep(_LEASE_POLL_SECONDS)
+
+
+@asynccontextmanager
+async def opened_recipe(
+    workspace: BuildWorkspace, recipe: KnowledgeRecipe, planned: Sequence[PlannedStep], run_id: str
+) -> AsyncIterator[tuple[StepExecutionContext, SourceReader]]:
+    """Models, parsers and sources of a recipe, opened, and closed at the end.
+
+    Raises:
+        ConfigurationError: A model or a source cannot be opened.
+    """
+    opened = {}
+    for spec in recipe.sources:
+        location = recipe.location_of(spec)
+        filesystem, root = workspace.open_source(location)
+        source = spec.as_source(location)
+        opened[source.name] = OpenedSource(source, filesystem, root)
+    reader = SourceReader(opened, recipe.max_document_bytes)
+    needs_embedder = any("embedding" in step.step.models for step in planned)
+    embedder = (
+        await workspace.open_embedder(recipe.models.embedding) if needs_embedder and recipe.models.embedding else None
+    )
+    context = StepExecutionContext(
+        base_name=recipe.name,
+        run_id=run_id,
+        documents=reader,
+        max_document_bytes=recipe.max_document_bytes,
+        parsers=workspace.open_parsers(recipe.parsers),
+        index_store=workspace.index_store,
+        logger=_LOGGER,
+        embedder=embedder,
+        budget=RunBudget(recipe.budget, recipe.prices),
+    )
+    try:
+        yield context, reader
+    finally:
+        context.parsers.close()
+        if embedder is not None:
+            await embedder.close()
+        await workspace.index_store.close()

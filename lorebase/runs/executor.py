@@ -101,6 +101,14 @@ def first_failure(failures: BaseExceptionGroup[BaseException]) -> BaseException:
     return error
 
 
+async def run_bare(run: RunGroup, group: GroupWork) -> GroupRecord:
+    """Run a group; where tasks of its step failed together, the first failure alone is the one that retries look at."""
+    try:
+        return await run(group)
+    except BaseExceptionGroup as failures:
+        raise first_failure(failures) from failures
+
+
 async def _with_retries(group: GroupWork, spec: StepSpec, run: RunGroup, step_name: str) -> GroupRecord:
     def wait(state: RetryCallState) -> float:
         return delay_before(state.attempt_number + 1, spec.retry)
@@ -115,7 +123,7 @@ async def _with_retries(group: GroupWork, spec: StepSpec, run: RunGroup, step_na
         with attempt:
             try:
                 async with asyncio.timeout(spec.timeout_seconds):
-                    return await run(group)
+                    return await run_bare(run, group)
             except TimeoutError as error:
                 raise step_timed_out(step_name, group.label, spec.timeout_seconds) from error
     raise AssertionError  # pragma: no cover (tenacity either returns from the block or re-raises)

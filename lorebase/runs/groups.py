@@ -103,18 +103,35 @@ class GroupRunner:
     """Runs groups of one step in this process.
 
     One for a step and a build: it holds the step's ledger.
+
+    Args:
+        store: Where artifacts are.
+        layout: Keys of the knowledge base.
+        work: The step.
+        context: What the step gets.
+        rebuild: Whether items that are paid for are done again.
+        planning: Whether the step only says what it would do.
     """
 
     def __init__(
-        self, store: ObjectStore, layout: BaseLayout, work: StepWork, context: StepExecutionContext, *, rebuild: bool = False
+        self,
+        store: ObjectStore,
+        layout: BaseLayout,
+        work: StepWork,
+        context: StepExecutionContext,
+        *,
+        rebuild: bool = False,
+        planning: bool = False,
     ) -> None:
         self._store = store
         self._layout = layout
         self._work = work
         self._context = context
+        self._rebuild = rebuild
+        self._act = work.step.plan_partitions if planning else work.step.run_partitions
         kind = work.step.produces
         self._ledger: Ledger[Any] | None = None
-        if kind.item_key is not None and not rebuild:
+        if kind.item_key is not None:
             self._ledger = Ledger(
                 store,
                 layout,
@@ -130,15 +147,15 @@ class GroupRunner:
         Raises:
             LorebaseError: A partition failed; none of the group is recorded, finished items stay in the ledger.
         """
-        step, context = self._work.step, self._context
         writer = self._ledger.writer(group.key) if self._ledger else None
         inputs = await asyncio.to_thread(self._read_inputs, group)
+        known = None if self._rebuild else self._ledger
         partitions = [
-            Partition(work.index, self._work.name, rows, self._ledger, writer)
+            Partition(work.index, self._work.name, rows, known, writer)
             for work, rows in zip(group.partitions, inputs, strict=True)
         ]
         try:
-            reports = await step.run_partitions(partitions, context)
+            reports = await self._act(partitions, self._context)
         except BaseException:
             if writer is not None:
                 # In this thread, because a cancelled task cannot wait: what is paid for must reach the store.
@@ -203,6 +220,7 @@ def _result_of(entry: PartitionEntry, report: PartitionReport[Any]) -> Partition
             model_calls=report.usage.calls,
             input_tokens=report.usage.input_tokens,
             output_tokens=report.usage.output_tokens,
+            usd=report.usd,
         ),
         issues=report.issues[:ISSUES_KEPT_A_PARTITION],
         issues_by_code=count_by_code(report.issues),

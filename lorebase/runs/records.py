@@ -59,6 +59,7 @@ class StepCounts(_Frozen):
     model_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    usd: float = Field(0.0, description="What the model calls of this run cost, by the recipe's prices.")
 
     def __add__(self, other: StepCounts) -> StepCounts:
         return StepCounts(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})

@@ -31,6 +31,7 @@ class StepReport(_Frozen):
     model_calls: int
     input_tokens: int
     output_tokens: int
+    usd: float
     issues: int
 
     @classmethod
@@ -52,6 +53,7 @@ class StepReport(_Frozen):
             model_calls=counts.model_calls,
             input_tokens=counts.input_tokens,
             output_tokens=counts.output_tokens,
+            usd=round(counts.usd, 9),
             issues=sum(record.issues_by_code.values()),
         )
 
@@ -65,7 +67,9 @@ class ReportCounts(_Frozen):
     model_calls: int
     input_tokens: int
     output_tokens: int
+    usd: float
     computed_items: int
+    ledger_items: int
     reused_items: int
 
 
@@ -108,7 +112,9 @@ class BuildReport(_Frozen):
                 model_calls=sum(step.model_calls for step in steps),
                 input_tokens=sum(step.input_tokens for step in steps),
                 output_tokens=sum(step.output_tokens for step in steps),
+                usd=round(sum(step.usd for step in steps), 9),
                 computed_items=sum(step.computed for step in steps),
+                ledger_items=sum(step.from_ledger for step in steps),
                 reused_items=sum(step.reused + step.from_ledger for step in steps),
             ),
             steps=steps,

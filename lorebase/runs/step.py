@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from lorebase.artifacts.kinds import ArtifactKind
 from lorebase.errors import ConfigurationError, MissingArtifactError
 from lorebase.models.ports import Embedder, ModelUsage
+from lorebase.runs.budget import RunBudget
 from lorebase.runs.records import Issue, Severity, Subject
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class StepExecutionContext:
         index_store: Indexes of the workspace.
         logger: For lines that belong to the run.
         embedder: The recipe's embedding model, None where it names none.
+        budget: What the run may spend; a step reserves from it before each call to a model.
     """
 
     base_name: str
@@ -61,6 +63,7 @@ class StepExecutionContext:
     index_store: IndexStore
     logger: logging.Logger
     embedder: Embedder | None = None
+    budget: RunBudget = field(default_factory=RunBudget)
 
     def require_embedder(self, step_name: str) -> Embedder:
         """The embedding model.
@@ -104,13 +107,21 @@ class Partition:
 
     def finished(self, kind: ArtifactKind[RowT], keys: Iterable[str]) -> dict[str, RowT]:
         """Results of items that are paid for already, by item key. Blocking."""
-        found: dict[str, RowT] = self._ledger.lookup(keys) if self._ledger else {}
+        if self._ledger is None:
+            return {}
+        self._require(kind)
+        found: dict[str, RowT] = self._ledger.lookup(keys)
         return found
 
     def record(self, kind: ArtifactKind[RowT], rows: Sequence[RowT]) -> None:
         """Keep results safe before the partition is finished. Blocking."""
         if self._writer is not None:
+            self._require(kind)
             self._writer.record(rows)
+
+    def _require(self, kind: ArtifactKind[Any]) -> None:
+        if self._ledger is not None and self._ledger.kind is not kind:
+            raise MissingArtifactError(f"The ledger of {self.step_name} does not keep {kind.name}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +137,7 @@ class PartitionReport(Generic[RowT]):
         unreadable_items: Those that cannot succeed until their source changes.
         documents: Documents touched.
         usage: What models took.
+        usd: What that cost (`context.budget.cost_usd`).
         issues: Problems that did not stop it.
     """
 
@@ -137,6 +149,7 @@ class PartitionReport(Generic[RowT]):
     unreadable_items: int = 0
     documents: int = 0
     usage: ModelUsage = field(default=ModelUsage())
+    usd: float = 0.0
     issues: tuple[Issue, ...] = ()
 
 
@@ -168,7 +181,7 @@ class Step(BaseModel, ABC):
     segment_seconds: ClassVar[float] = 5.0
 
     def identity(self, context: StepExecutionContext) -> dict[str, str]:
-        """What else than type, code version and settings decides its result, by name: model profile, parser versions."""
+        """What beside type, code version and settings decides its result, by name: model profile, parser versions."""
         del context
         return {}
 
@@ -179,7 +192,7 @@ class Step(BaseModel, ABC):
         """Do the work for the partitions of one task run.
 
         Args:
-            partitions: At least one; together about a thousand chunks, so that a step can fill its requests across them.
+            partitions: At least one; together about a thousand chunks, so that requests can be filled across them.
             context: Models, stores and parsers.
 
         Returns:
@@ -188,6 +201,24 @@ class Step(BaseModel, ABC):
         Raises:
             LorebaseError: The work cannot be done; nothing is sealed, what was recorded stays paid for.
         """
+
+    async def plan_partitions(
+        self, partitions: Sequence[Partition], context: StepExecutionContext
+    ) -> list[PartitionReport[Any]]:
+        """Say what `run_partitions` would do, without calling a model; nothing that is recorded is kept.
+
+        By default it is run: for steps that call no model that is cheap, and exact. A step that calls one overrides
+        this: items, what the ledger holds of them, and the expected `usage` and `usd` as the run would report them,
+        and for what a model would make rows that stand in for it, so that the steps after it can be planned too.
+
+        Args:
+            partitions: As for `run_partitions`, with the same ledger.
+            context: Models that only count tokens, indexes that answer and let writes fall.
+
+        Returns:
+            One report a partition, in their order.
+        """
+        return await self.run_partitions(partitions, context)
 
     def index_of(self, context: StepExecutionContext) -> VectorIndex | LexicalIndex | None:
         """The index that the step writes, for those that write one: activation switches its entities."""
@@ -200,7 +231,13 @@ class Step(BaseModel, ABC):
         return ""
 
     def issue(
-        self, code: str, message: str, subject: Subject, *, severity: Severity = "warning", **details: str | float | None
+        self,
+        code: str,
+        message: str,
+        subject: Subject,
+        *,
+        severity: Severity = "warning",
+        **details: str | float | None,
     ) -> Issue:
         """An issue of this step."""
         return Issue(

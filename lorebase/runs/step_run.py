@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lorebase.artifacts.kinds import SOURCE_DOCUMENTS
 from lorebase.artifacts.manifest import ArtifactReference, Manifest, by_index, read_manifest, write_manifest
 from lorebase.artifacts.store import BaseLayout, ObjectStore
 from lorebase.clock import Clock
-from lorebase.errors import BuildFailedError, CorruptObjectError
+from lorebase.errors import BudgetExceededError, BuildFailedError, CorruptObjectError
 from lorebase.fingerprint import fingerprint
+from lorebase.models.ports import ModelUsage
 from lorebase.recipes.expansion import PlannedStep
+from lorebase.runs.budget import Spending, in_words
 from lorebase.runs.executor import StepExecutor
 from lorebase.runs.groups import (
     FinishedPartition,
@@ -23,6 +26,7 @@ from lorebase.runs.groups import (
     finished_partitions,
 )
 from lorebase.runs.planning import (
+    WEIGHT_OF_A_TASK_RUN,
     group_partitions,
     partitions_of_step,
     step_fingerprint,
@@ -31,6 +35,7 @@ from lorebase.runs.planning import (
 )
 from lorebase.runs.progress import BuildProgress
 from lorebase.runs.records import ISSUES_KEPT, RecipeRunRecord, StepCounts, StepRunRecord, merge_counts
+from lorebase.runs.scratch import ScratchStore
 from lorebase.runs.step import StepExecutionContext
 
 
@@ -42,6 +47,9 @@ class StepServices:
         previous: The run whose finished steps are skipped; None skips none.
         known: The run that reasons ("settings changed") compare with.
         rebuild: Whether finished work is done again.
+        planning: Whether steps only say what they would do.
+        source_changes: How the documents differ from the known run, for reasons; empty where that is not known.
+        task_run_weight: Chunks that one task run takes on.
     """
 
     store: ObjectStore
@@ -54,6 +62,9 @@ class StepServices:
     previous: RecipeRunRecord | None = None
     known: RecipeRunRecord | None = None
     rebuild: bool = False
+    planning: bool = False
+    source_changes: str = ""
+    task_run_weight: float = WEIGHT_OF_A_TASK_RUN
 
 
 @dataclass(frozen=True)
@@ -85,10 +96,12 @@ class StepRun:
         services, step = self.services, self.planned.step
         identity = step_identity(step, services.context)
         before = self._step_before(identity)
+        said = {SOURCE_DOCUMENTS.name: services.source_changes or SOURCE_DOCUMENTS.name}
         changed = [
-            name
+            said.get(name, name)
             for name, reference in inputs.references.items()
-            if before is not None and reference.fingerprint not in {known.fingerprint for known in before.input_artifacts}
+            if before is not None
+            and reference.fingerprint not in {known.fingerprint for known in before.input_artifacts}
         ]
         return StepRunRecord(
             index=self.planned.index,
@@ -107,6 +120,7 @@ class StepRun:
 
         Raises:
             BuildFailedError: More items failed than the step allows, or all of them.
+            BudgetExceededError: The next call to a model would pass the budget; says what remains to do.
             LorebaseError: A task run failed after its retries.
         """
         services = self.services
@@ -121,7 +135,10 @@ class StepRun:
         reused = [finished[work.key] for work in works if work.key in finished]
         work = self._work(record, todo, reused)
         await services.progress.step_started(record, sum(_first_rows(item) for item in todo), len(work.groups))
-        made = await self._execute(work) if work.groups else []
+        try:
+            made = await self._execute(work) if work.groups else []
+        except BudgetExceededError as error:
+            raise await self._with_remainder(error, work) from error
         if not work.groups:
             await services.executor.reuse_step(work)
         self._check_failures(made)
@@ -129,13 +146,39 @@ class StepRun:
 
     async def _execute(self, work: StepWork) -> list[PartitionResult]:
         services = self.services
-        runner = GroupRunner(services.store, services.layout, work, services.context, rebuild=services.rebuild)
+        runner = GroupRunner(
+            services.store,
+            services.layout,
+            work,
+            services.context,
+            rebuild=services.rebuild,
+            planning=services.planning,
+        )
 
         async def done(group: GroupRecord) -> None:
             await services.progress.step_advanced(work.name, sum(result.counts.items for result in group.partitions))
 
         records = await services.executor.run_step(work, self.planned.spec, runner.run, done)
         return [result for record in records for result in record.partitions]
+
+    async def _with_remainder(self, error: BudgetExceededError, work: StepWork) -> BudgetExceededError:
+        """The error with what the step still has to do, as a plan would say it."""
+        services = self.services
+        with ScratchStore(services.store) as scratch:
+            runner = GroupRunner(scratch, services.layout, work, services.context, planning=True)
+            records = [await runner.run(group) for group in work.groups]
+        rest = sum((result.counts for record in records for result in record.partitions), StepCounts())
+        usage = ModelUsage(rest.model_calls, rest.input_tokens, rest.output_tokens)
+        return BudgetExceededError(
+            f"{error.message} {self.planned.name} still has {rest.computed_items:,} {self.planned.step.item_name} "
+            f"to do: {in_words(Spending(usage, rest.usd))}.",
+            remedy=error.remedy,
+            **error.facts,
+            remaining_items=rest.computed_items,
+            remaining_model_calls=rest.model_calls,
+            remaining_tokens=rest.input_tokens + rest.output_tokens,
+            remaining_usd=rest.usd,
+        )
 
     def _finished(self, record: StepRunRecord) -> dict[str, FinishedPartition]:
         return finished_partitions(self.services.store, self.services.layout, record.step_fingerprint)
@@ -151,7 +194,7 @@ class StepRun:
             fingerprint=record.step_fingerprint,
             task_key=fingerprint("step-with-inputs", record.step_fingerprint, inputs),
             input_artifacts=tuple(reference.artifact for reference in record.input_artifacts),
-            groups=group_partitions(todo),
+            groups=group_partitions(todo, self.services.task_run_weight),
             finished_groups=tuple(dict.fromkeys(partition.group_key for partition in reused)),
         )
 
@@ -196,6 +239,7 @@ class StepRun:
         reference = write_manifest(services.store, services.layout, manifest)
         counts = sum((result.counts for result in made), StepCounts())
         counts += _as_reused(sum((partition.result.counts for partition in reused), StepCounts()))
+        counts = with_spending(counts, services.context.budget.spent_by(self.planned.name))
         skipped = not made and bool(reused)
         taken_from = max((partition.run_id for partition in reused), default="") if skipped else ""
         issues = tuple(issue for result in results for issue in result.issues)[:ISSUES_KEPT]
@@ -258,6 +302,18 @@ class StepRun:
             )
             return StepOutcome(finished, manifest, reference)
         return None
+
+
+def with_spending(counts: StepCounts, spent: Spending) -> StepCounts:
+    """Counts that include what was spent by task runs which failed and left no report."""
+    return counts.model_copy(
+        update={
+            "model_calls": max(counts.model_calls, spent.usage.calls),
+            "input_tokens": max(counts.input_tokens, spent.usage.input_tokens),
+            "output_tokens": max(counts.output_tokens, spent.usage.output_tokens),
+            "usd": max(counts.usd, spent.usd),
+        }
+    )
 
 
 def _first_rows(work: PartitionWork) -> int:
