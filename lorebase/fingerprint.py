@@ -38,40 +38,50 @@ def sha256_of(content: bytes) -> str:
 
 
 def _encode(value: object) -> Iterable[bytes]:
-    if value is None:
-        yield b"N"
-    elif isinstance(value, bool):
-        yield b"T" if value else b"F"
-    elif isinstance(value, int):
-        yield from _framed(b"I", str(value).encode())
-    elif isinstance(value, float):
-        yield b"D" + struct.pack(">d", value)
-    elif isinstance(value, str):
-        yield from _framed(b"S", value.encode("utf-8", "surrogatepass"))
-    elif isinstance(value, bytes):
-        yield from _framed(b"B", value)
-    elif isinstance(value, Mapping):
-        yield b"M" + struct.pack(">Q", len(value))
-        for key in sorted(value):
-            if not isinstance(key, str):
-                msg = f"a mapping key must be text to be fingerprinted, not {type(key).__name__}"
-                raise TypeError(msg)
-            yield from _framed(b"S", key.encode("utf-8", "surrogatepass"))
-            yield from _encode(value[key])
-    elif isinstance(value, (set, frozenset)):
-        yield b"X" + struct.pack(">Q", len(value))
-        for member in sorted(value):
-            yield from _encode(member)
-    elif isinstance(value, (list, tuple)):
-        yield b"L" + struct.pack(">Q", len(value))
-        for member in value:
-            yield from _encode(member)
-    else:
-        hint = "pass its text" if isinstance(value, PurePath) else "pass the fields that count"
-        msg = f"a {type(value).__name__} has no canonical form to fingerprint: {hint}"
+    match value:
+        case None | bool() | int() | float() | str() | bytes():
+            yield _scalar(value)
+        case Mapping():
+            yield b"M" + struct.pack(">Q", len(value))
+            for key in sorted(value, key=_text_key):
+                yield _scalar(key)
+                yield from _encode(value[key])
+        case set() | frozenset():
+            yield b"X" + struct.pack(">Q", len(value))
+            for member in sorted(value):
+                yield from _encode(member)
+        case list() | tuple():
+            yield b"L" + struct.pack(">Q", len(value))
+            for member in value:
+                yield from _encode(member)
+        case _:
+            hint = "pass its text" if isinstance(value, PurePath) else "pass the fields that count"
+            msg = f"a {type(value).__name__} has no canonical form to fingerprint: {hint}"
+            raise TypeError(msg)
+
+
+def _scalar(value: bool | float | str | bytes | None) -> bytes:  # noqa: FBT001 (a value to hash, not a switch)
+    match value:
+        case None:
+            return b"N"
+        case bool():
+            return b"T" if value else b"F"
+        case int():
+            return _framed(b"I", str(value).encode())
+        case float():
+            return b"D" + struct.pack(">d", value)
+        case str():
+            return _framed(b"S", value.encode("utf-8", "surrogatepass"))
+        case bytes():
+            return _framed(b"B", value)
+
+
+def _text_key(key: object) -> str:
+    if not isinstance(key, str):
+        msg = f"a mapping key must be text to be fingerprinted, not {type(key).__name__}"
         raise TypeError(msg)
+    return key
 
 
-def _framed(kind: bytes, content: bytes) -> Iterable[bytes]:
-    yield kind + struct.pack(">Q", len(content))
-    yield content
+def _framed(kind: bytes, content: bytes) -> bytes:
+    return kind + struct.pack(">Q", len(content)) + content

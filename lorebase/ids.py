@@ -32,6 +32,6 @@ def document_id_of(source_name: str, name: str) -> str:
     return f"doc-{fingerprint('document', source_name, name)}"
 
 
-def chunk_id_of(document_id: str, revision_id: str, position: int, text: str) -> str:
-    """Id of a chunk: document, revision of the document, position in it, and text."""
-    return f"chk-{fingerprint('chunk', document_id, revision_id, position, text)}"
+def chunk_id_of(document_id: str, revision_id: str, position: int, indexed_text: str) -> str:
+    """Id of a chunk: document, revision of the document, position in it, and text with what is indexed before it."""
+    return f"chk-{fingerprint('chunk', document_id, revision_id, position, indexed_text)}"

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from lorebase.artifacts.snapshots import Snapshot, SnapshotStore
 from lorebase.artifacts.store import BaseLayout
-from lorebase.errors import BuildFailedError, UnsupportedModeError
+from lorebase.errors import BuildFailedError, CorruptObjectError, UnsupportedModeError
 from lorebase.index.ports import Filter
 from lorebase.models.ports import Embedder
 from lorebase.recipes.loading import load_recipe
@@ -181,6 +181,15 @@ class KnowledgeBase:
             DependencyError: A store or a model did not answer; never an empty result instead.
         """
         snapshot = self.snapshot()
+        try:
+            return await self._query(snapshot, query, mode, top_k, where)
+        except CorruptObjectError:
+            # The snapshot may have been cleaned away under a query that had begun; the one that is live now is whole.
+            if self.snapshot().snapshot_id == snapshot.snapshot_id:
+                raise
+            return await self._query(self.snapshot(), query, mode, top_k, where)
+
+    async def _query(self, snapshot: Snapshot, query: str, mode: str, top_k: int, where: Filter) -> QueryResult:
         require_mode(Capabilities(queries=snapshot.queries, search_assets=snapshot.search_assets), mode, self.name)
         retriever = await self._retriever(snapshot, needs_vectors=mode != "full_text_search")
         searches = {

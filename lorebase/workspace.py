@@ -59,6 +59,7 @@ class DoclingConfig(_Frozen):
     base_url: str = Field(description="Address of the service.")
     api_key: SecretStr | None = Field(None, description="Key that it wants in X-Api-Key.")
     timeout_seconds: float = Field(300.0, gt=0, description="Longest time for one document.")
+    do_ocr: bool = Field(default=True, description="Whether text in pictures is recognised.")
 
 
 class WorkspaceConfig(_Frozen):
@@ -148,10 +149,23 @@ class Workspace:
 
         Raises:
             InvalidRecipeError: A rule names an engine or a file type that there is not.
+            ConfigurationError: A rule names docling, and the workspace has no docling-serve.
         """
-        from lorebase.adapters.parsers.registry import open_parsers  # noqa: PLC0415 (parsers are only for builds)
+        from lorebase.adapters.parsers.docling_serve import DoclingServeSettings  # noqa: PLC0415 (only for builds)
+        from lorebase.adapters.parsers.registry import open_parsers  # noqa: PLC0415 (as above)
 
-        return open_parsers([rule.as_rule() for rule in rules])
+        config = self.config.docling
+        docling = (
+            DoclingServeSettings(
+                base_url=config.base_url,
+                api_key=_revealed(config.api_key) or "",
+                timeout_seconds=config.timeout_seconds,
+                do_ocr=config.do_ocr,
+            )
+            if config
+            else None
+        )
+        return open_parsers([rule.as_rule() for rule in rules], docling)
 
     def open_source(self, url: str) -> tuple[FileSystem, str]:
         """The file system behind a source's address, and the source's folder in it.

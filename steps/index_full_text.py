@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Any, ClassVar
 
 from lorebase.artifacts.kinds import CHUNKS, FULL_TEXT_INDEX, ArtifactKind, IndexedChunk
-from lorebase.index.ports import LexicalIndex, TextEntity
+from lorebase.index.ports import LexicalIndex
 from lorebase.runs.capabilities import FULL_TEXT
-from lorebase.runs.staging import chunks_to_stage, staged_fields, staging_report
+from lorebase.runs.staging import TEXT_COLLECTION, stage_texts, staging_report
 from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
 
 
@@ -24,7 +24,7 @@ class IndexFullText(Step):
     def collection_of(self, context: StepExecutionContext) -> str:
         """One collection a knowledge base."""
         del context
-        return "text"
+        return TEXT_COLLECTION
 
     def index_of(self, context: StepExecutionContext) -> LexicalIndex:
         """The lexical index of the base."""
@@ -34,13 +34,8 @@ class IndexFullText(Step):
         self, partitions: Sequence[Partition], context: StepExecutionContext
     ) -> list[PartitionReport[IndexedChunk]]:
         """Stage the chunks of all partitions that the index does not hold yet."""
-        index = self.index_of(context)
         chunks = [partition.rows(CHUNKS) for partition in partitions]
-        missing = await chunks_to_stage(index, list(chain.from_iterable(chunks)))
-        await index.upsert(
-            [TextEntity(staged_fields(chunk, context.base_name), chunk.indexed_text) for chunk in missing]
-        )
-        written = {chunk.chunk_id for chunk in missing}
+        written = await stage_texts(self.index_of(context), list(chain.from_iterable(chunks)), context.base_name)
         return [
             staging_report(
                 rows, {chunk.chunk_id for chunk in rows}, computed=sum(chunk.chunk_id in written for chunk in rows)

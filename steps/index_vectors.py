@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Any, ClassVar
 
 from lorebase.artifacts.kinds import CHUNKS, EMBEDDINGS, VECTOR_INDEX, ArtifactKind, IndexedChunk
-from lorebase.index.ports import VectorEntity, VectorIndex
+from lorebase.index.ports import VectorIndex
 from lorebase.runs.capabilities import VECTORS
-from lorebase.runs.staging import chunks_to_stage, staged_fields, staging_report
+from lorebase.runs.staging import stage_vectors, staging_report, vectors_collection
 from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
 
 
@@ -28,7 +28,7 @@ class IndexVectors(Step):
 
     def collection_of(self, context: StepExecutionContext) -> str:
         """One collection an embedding profile."""
-        return f"vectors/{context.require_embedder(self.type_name).profile.profile_id}"
+        return vectors_collection(context.require_embedder(self.type_name).profile.profile_id)
 
     def index_of(self, context: StepExecutionContext) -> VectorIndex:
         """The vector index of the base for the recipe's embedding profile."""
@@ -39,15 +39,10 @@ class IndexVectors(Step):
         self, partitions: Sequence[Partition], context: StepExecutionContext
     ) -> list[PartitionReport[IndexedChunk]]:
         """Stage the chunks of all partitions that the index does not hold yet."""
-        index = self.index_of(context)
         chunks = [partition.rows(CHUNKS) for partition in partitions]
         vectors = {row.chunk_id: row.vector for partition in partitions for row in partition.rows(EMBEDDINGS)}
-        embedded = [chunk for chunk in chain.from_iterable(chunks) if chunk.chunk_id in vectors]
-        missing = await chunks_to_stage(index, embedded)
-        await index.upsert(
-            [VectorEntity(staged_fields(chunk, context.base_name), vectors[chunk.chunk_id]) for chunk in missing]
-        )
-        written = {chunk.chunk_id for chunk in missing}
+        everything = list(chain.from_iterable(chunks))
+        written = await stage_vectors(self.index_of(context), everything, vectors, context.base_name)
         return [
             staging_report(rows, set(vectors), computed=sum(chunk.chunk_id in written for chunk in rows))
             for rows in chunks

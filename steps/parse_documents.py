@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from lorebase.artifacts.kinds import PARSED_DOCUMENTS, SOURCE_DOCUMENTS, ArtifactKind, ParsedItem
 from lorebase.documents.model import SourceDocument
-from lorebase.errors import ConflictError, UnreadableDocumentError
+from lorebase.errors import ConflictError, MalformedAnswerError, RefusedError, UnreadableDocumentError
 from lorebase.fingerprint import fingerprint
 from lorebase.runs.records import Issue, Subject
 from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
@@ -50,7 +50,7 @@ class ParseDocuments(Step):
             items=len(documents),
             computed_items=len(documents) - len(known),
             ledger_items=len(known),
-            failed_items=tally.changed,
+            failed_items=tally.failed,
             unreadable_items=tally.unreadable,
             documents=len(documents),
             issues=(*tally.issues, *self._warnings(tally.rows)),
@@ -67,8 +67,11 @@ class ParseDocuments(Step):
             reason = str(error.facts.get("reason", "UNREADABLE"))
             tally.issues.append(self._issue_of(document, f"DOCUMENT_{reason}", str(error)))
         except ConflictError as error:
-            tally.changed += 1
+            tally.failed += 1
             tally.issues.append(self._issue_of(document, "DOCUMENT_CHANGED", str(error)))
+        except (RefusedError, MalformedAnswerError) as error:
+            tally.failed += 1
+            tally.issues.append(self._issue_of(document, "PARSER_FAILED", str(error)))
         else:
             item = ParsedItem(key, parsed)
             partition.record(PARSED_DOCUMENTS, [item])
@@ -93,7 +96,7 @@ class _Tally:
     rows: list[ParsedItem] = field(default_factory=list)
     issues: list[Issue] = field(default_factory=list)
     unreadable: int = 0
-    changed: int = 0
+    failed: int = 0
 
 
 def _item_key(document: SourceDocument) -> str:
@@ -103,7 +106,5 @@ def _item_key(document: SourceDocument) -> str:
 
 def _adopted(item: ParsedItem, document: SourceDocument) -> ParsedItem:
     """The finished text of the same bytes under another name."""
-    parsed = replace(
-        item.document, document_id=document.document_id, revision_id=document.sha256, name=document.name
-    )
+    parsed = replace(item.document, document_id=document.document_id, revision_id=document.sha256, name=document.name)
     return replace(item, document=parsed)

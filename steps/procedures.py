@@ -1,8 +1,10 @@
-"""Built-in procedures: the usual groups of steps, which a recipe takes with `use`."""
+"""Built-in procedures: the usual groups of steps, which a recipe takes with `use`, or Python as objects."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from lorebase.recipes.model import ProcedureSpec
 
 _DOCUMENTS_TO_CHUNKS: list[dict[str, Any]] = [{"parse_documents": {}}, {"split_documents": {}}]
 
@@ -12,3 +14,24 @@ PROCEDURES: dict[str, list[dict[str, Any]]] = {
     "hybrid_index": [*_DOCUMENTS_TO_CHUNKS, {"embed_chunks": {}}, {"index_vectors": {}}, {"index_full_text": {}}],
 }
 """Steps of each procedure as a recipe would write them."""
+
+
+class VectorIndex(ProcedureSpec):
+    """Parse, split, embed, index vectors. Takes the settings of those steps. Unlocks `vector_search`."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 (checked against the steps when the recipe is validated)
+        super().__init__(use="vector_index", settings=settings)
+
+
+class FullTextIndex(ProcedureSpec):
+    """Parse, split, index words. Takes the settings of those steps. Unlocks `full_text_search`."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 (as above)
+        super().__init__(use="full_text_index", settings=settings)
+
+
+class HybridIndex(ProcedureSpec):
+    """Both of the others. Takes the settings of their steps. Unlocks `hybrid_search` as well."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 (as above)
+        super().__init__(use="hybrid_index", settings=settings)

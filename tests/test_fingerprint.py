@@ -56,7 +56,10 @@ def test_the_order_of_a_dictionary_does_not_count() -> None:
 
 
 def test_another_process_with_another_hash_seed_gives_the_same_digest() -> None:
-    code = "from lorebase.fingerprint import fingerprint; print(fingerprint({'b': {1: 2}.__len__(), 'a': frozenset('xyz')}))"
+    code = (
+        "from lorebase.fingerprint import fingerprint; "
+        "print(fingerprint({'b': [1, 2.5], 'a': frozenset({'x', 'y', 'z'})}))"
+    )
     seen = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TEMPORARY_MARK = ".writing-"
+_SWAP_LOCK_SECONDS = 10.0
+"""A swap takes milliseconds: who holds its lock longer is a process that stands still."""
 _KEYS_IN_ONE_DELETION = 1000
 
 
@@ -166,9 +168,15 @@ def _is_internal(name: str) -> bool:
 def _locked(path: Path) -> Iterator[None]:
     import fcntl  # noqa: PLC0415 (POSIX only; the local store's compare-and-set is its one use)
 
+    attempts = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(BlockingIOError),
+        stop=tenacity.stop_after_delay(_SWAP_LOCK_SECONDS),
+        wait=tenacity.wait_random_exponential(multiplier=0.001, max=0.1),
+        reraise=True,
+    )
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        attempts(fcntl.flock, descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(descriptor)
@@ -263,15 +271,28 @@ class S3ObjectStore:
 
     def list(self, prefix: str) -> list[str]:
         """Keys below the folder, sorted."""
+        return [entry.key for entry in self.entries(prefix)]
+
+    def entries(self, prefix: str) -> Sequence[ObjectEntry]:
+        """Objects below the folder with size and time, sorted by key."""
         cut = len(self._path("x")) - 1
         folder = f"{self._path(prefix)}/"
         with self._translated(prefix):
             try:
-                paths = self._files.find(folder)
+                found = self._files.find(folder, detail=True)
             except FileNotFoundError:
                 return []
         # Some stores keep an entry for a folder that has become empty; it is no object.
-        return sorted(path[cut:] for path in paths if path.startswith(folder) and not path.endswith("/"))
+        return [
+            ObjectEntry(path[cut:], found[path]["size"], found[path]["LastModified"])
+            for path in sorted(found)
+            if path.startswith(folder) and not path.endswith("/")
+        ]
+
+    def leftovers(self, prefix: str) -> Sequence[ObjectEntry]:
+        """None: an S3 put is whole or has left nothing."""
+        del prefix
+        return []
 
     def delete(self, keys: Iterable[str]) -> None:
         """Remove objects, a thousand a request."""

@@ -1,1 +1,1 @@
-
+"""Artifacts: manifests, partitions, ledger, snapshots, leases."""

@@ -1,4 +1,4 @@
-"""The kinds of artifact that builds make, and how the rows of each become columns of a Parquet object and rows again."""
+"""The kinds of artifact that builds make, and how rows of each become columns of a Parquet object and rows again."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class ArtifactKind(Generic[RowT]):
 
     def encode(self, rows: Sequence[RowT]) -> bytes:
         """Parquet bytes; equal rows give equal bytes."""
-        columns = [pa.array(values, type=field.type) for values, field in zip(self.to_columns(rows), self.schema, strict=True)]
+        columns = [
+            pa.array(values, type=field.type) for values, field in zip(self.to_columns(rows), self.schema, strict=True)
+        ]
         stream = io.BytesIO()
         pq.write_table(pa.table(columns, schema=self.schema), stream, compression="zstd", compression_level=1)
         return stream.getvalue()

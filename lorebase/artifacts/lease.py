@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -11,13 +12,15 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lorebase.artifacts.store import ObjectStore
-from lorebase.errors import ConflictError, LorebaseError
+from lorebase.errors import ConfigurationError, ConflictError, LorebaseError
+from lorebase.ids import RUN_ID_PATTERN
 
 DEFAULT_LEASE_SECONDS = 30.0
+_VERSION_OF_NOTHING = '"00000000000000000000000000000000"'
 
 
 class LeaseRecord(BaseModel):
-    """Who holds a lease. A free lease stays in the store with an expiry in the past, so that `epoch` never goes back."""
+    """Who holds a lease. A free one stays in the store, expired at its start, so that `epoch` never goes back."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,8 +75,8 @@ class Lease:
         Raises:
             ConflictError: It was lost.
         """
-        if not self._lost:
-            self._renew()
+        while not self._lost and not self._renew():
+            pass  # somebody wrote it since it was read: our own beat, or who took it over
         if self._lost:
             raise ConflictError(f"This build lost its lease: {self._lost}", remedy="Start the build again.")
 
@@ -108,16 +111,23 @@ class Lease:
             if self._lost:
                 return
 
-    def _renew(self) -> None:
+    def _renew(self) -> bool:
+        """Whether it was written; it is not where it is lost, or where somebody wrote it at the same moment."""
         found = self._store.get_versioned(self._key)
         current = LeaseRecord.model_validate_json(found.content) if found else None
         if found is None or current is None or (current.holder, current.epoch) != (self._record.holder, self.epoch):
-            taker = f"{current.holder} holds it since {current.acquired_at:%Y-%m-%d %H:%M:%S} UTC" if current else "it is gone"
+            taker = (
+                f"{current.holder} holds it since {current.acquired_at:%Y-%m-%d %H:%M:%S} UTC"
+                if current
+                else "it is gone"
+            )
             self._lost = f"{taker}."
-            return
+            return False
         renewed = current.model_copy(update={"expires_at": self._now() + timedelta(seconds=self._seconds)})
-        if self._store.put_if(self._key, renewed.model_dump_json().encode(), found.version):
-            self._record = renewed
+        if not self._store.put_if(self._key, renewed.model_dump_json().encode(), found.version):
+            return False
+        self._record = renewed
+        return True
 
 
 def acquire_lease(
@@ -163,6 +173,31 @@ def acquire_lease(
     return Lease(store, key, record, seconds=seconds, now=now)
 
 
+def require_conditional_writes(store: ObjectStore, folder: str) -> None:
+    """Make sure that a store keeps to the conditions of writes; without them two builds could both hold a lease.
+
+    Args:
+        store: The store.
+        folder: Where a probe may be written and removed.
+
+    Raises:
+        ConfigurationError: It writes although its condition does not hold.
+    """
+    key = f"{folder}/probe-{uuid.uuid4().hex}"
+    try:
+        created = store.put_if(key, b"first", None)
+        created_twice = store.put_if(key, b"second", None)
+        swapped_wrongly = store.put_if(key, b"third", _VERSION_OF_NOTHING)
+    finally:
+        store.delete([key])
+    if not created or created_twice or swapped_wrongly:
+        raise ConfigurationError(
+            "The object store ignores the conditions of writes (If-None-Match, If-Match): it cannot say which of two "
+            "builds may go on.",
+            remedy="Use a store that keeps to them: AWS S3, MinIO since 2024, Ceph, SeaweedFS; or a local folder.",
+        )
+
+
 def read_lease(store: ObjectStore, key: str) -> LeaseRecord | None:
     """The lease as it lies in the store, free or held."""
     found = store.get_versioned(key)
@@ -181,8 +216,9 @@ def _busy(key: str, record: LeaseRecord | None) -> ConflictError:
     if record is None:
         return ConflictError(f"Another build of {base_name!r} started at the same moment.", remedy="Try again.")
     where = f" on {record.note}" if record.note else ""
+    what = "being built by run" if RUN_ID_PATTERN.fullmatch(record.holder) else "in use by"
     return ConflictError(
-        f"The knowledge base {base_name!r} is being built by run {record.holder}{where} "
+        f"The knowledge base {base_name!r} is {what} {record.holder}{where} "
         f"since {record.acquired_at:%Y-%m-%d %H:%M:%S} UTC.",
         remedy=f"Wait for it with --wait, or start again after {record.expires_at:%H:%M:%S} UTC if it was killed.",
         holder=record.holder,

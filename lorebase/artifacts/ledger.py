@@ -68,6 +68,11 @@ class Ledger(Generic[RowT]):
         self._open: dict[str, RowT] = {}
         self._rows_of = lru_cache(maxsize=_CACHED_OBJECTS)(self._read_object)
 
+    @property
+    def kind(self) -> ArtifactKind[RowT]:
+        """Kind of artifact whose rows it keeps."""
+        return self._kind
+
     def lookup(self, keys: Iterable[str]) -> dict[str, RowT]:
         """Results of those items that are finished. A result whose object is gone counts as not finished."""
         wanted = list(dict.fromkeys(keys))
@@ -99,7 +104,7 @@ class Ledger(Generic[RowT]):
 
     def seal(self, entry: PartitionEntry, rows: Sequence[RowT]) -> None:
         """Note the item keys of a partition's object, in row order."""
-        keys = np.array([bytes.fromhex(self._item_key(row)) for row in rows], dtype=_KEY)
+        keys = np.frombuffer(item_keys(self._kind, rows), dtype=_KEY)
         self._store.put(f"{self._folder}/keys/{entry.sha256}", keys.tobytes())
         if len(keys):
             with self._lock:
@@ -171,6 +176,17 @@ class LedgerWriter(Generic[RowT]):
             self._ledger._write_segment(self._group_key, self._pending)  # noqa: SLF001 (as above)
         self._pending = []
         self._since = self._ledger._monotonic()  # noqa: SLF001 (as above)
+
+
+def item_keys(kind: ArtifactKind[RowT], rows: Sequence[RowT]) -> bytes:
+    """The item keys of rows, in row order, as the file beside a sealed partition's object holds them.
+
+    Raises:
+        UsageError: Rows of that kind have none.
+    """
+    if kind.item_key is None:
+        raise UsageError(f"The rows of {kind.name} have no item key, so no ledger can keep them.")
+    return np.array([bytes.fromhex(kind.item_key(row)) for row in rows], dtype=_KEY).tobytes()
 
 
 def _sorted(digest: str, keys: NDArray[np.bytes_]) -> tuple[str, NDArray[np.bytes_], NDArray[np.intp]]:

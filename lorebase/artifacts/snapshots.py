@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -36,12 +37,16 @@ class Snapshot(_Frozen):
     embedding_dimensions: int = 0
 
 
+MoveCause = Literal["build", "rollback", "forget"]
+
+
 class SnapshotPointer(_Frozen):
     """Which snapshot is live."""
 
     snapshot_id: str
     moved_at: datetime
     sequence: int = Field(ge=1, description="Number of this move; each one is one higher than the one before.")
+    cause: MoveCause = Field("build", description="What moved it here.")
 
 
 class SnapshotStore:
@@ -66,7 +71,36 @@ class SnapshotStore:
         try:
             return Snapshot.model_validate_json(self._store.get(key))
         except ValidationError as error:
-            raise CorruptObjectError(f"The snapshot {key} is unreadable.", remedy="Restore it or build again.") from error
+            raise CorruptObjectError(
+                f"The snapshot {key} is unreadable.", remedy="Restore it or build again."
+            ) from error
+
+    def ids(self) -> list[str]:
+        """Ids of all snapshots, oldest first."""
+        cut = len(self._layout.snapshots) + 1
+        return [key[cut:].removesuffix(".json") for key in self._store.list(self._layout.snapshots)]
+
+    def all(self) -> list[Snapshot]:
+        """All snapshots, oldest first.
+
+        Raises:
+            CorruptObjectError: One cannot be read.
+        """
+        found = [self.read(snapshot_id) for snapshot_id in self.ids()]
+        return sorted(found, key=lambda snapshot: (snapshot.created_at, snapshot.snapshot_id))
+
+    def delete(self, snapshot_ids: Iterable[str]) -> None:
+        """Remove snapshots; what they refer to stays."""
+        self._store.delete([self._layout.snapshot(snapshot_id) for snapshot_id in snapshot_ids])
+
+    def moves(self) -> list[SnapshotPointer]:
+        """Where the pointer has stood, oldest first; the last one is where it stands."""
+        keys = self._store.list(self._layout.pointer_moves)
+        found = {move.sequence: move for move in map(self._archived, keys)}
+        current = self.pointer()
+        if current is not None:
+            found[current.sequence] = current
+        return [found[sequence] for sequence in sorted(found)]
 
     def pointer(self) -> SnapshotPointer | None:
         """Where the pointer stands, None before the first successful build."""
@@ -92,16 +126,22 @@ class SnapshotStore:
             )
         return snapshot
 
-    def move(self, snapshot_id: str, *, expected: SnapshotPointer | None, now: datetime) -> SnapshotPointer:
+    def move(
+        self, snapshot_id: str, *, expected: SnapshotPointer | None, now: datetime, cause: MoveCause = "build"
+    ) -> SnapshotPointer:
         """Make a snapshot live, if the pointer still stands where the caller saw it.
+
+        Where it stood is written down first, so that no kill loses a move from the history.
 
         Raises:
             ConflictError: Somebody else moved it meanwhile; nothing was changed.
         """
         current, version = self._versioned_pointer()
         moved = SnapshotPointer(
-            snapshot_id=snapshot_id, moved_at=now, sequence=current.sequence + 1 if current else 1
+            snapshot_id=snapshot_id, moved_at=now, sequence=current.sequence + 1 if current else 1, cause=cause
         )
+        if current is not None:
+            self._store.put(self._layout.pointer_move(current.sequence), current.model_dump_json(indent=1).encode())
         content = moved.model_dump_json(indent=1).encode()
         if current != expected or not self._store.put_if(self._layout.snapshot_pointer, content, version):
             raise ConflictError(
@@ -109,6 +149,12 @@ class SnapshotStore:
                 remedy="Look at `lorebase status`, then start again.",
             )
         return moved
+
+    def _archived(self, key: str) -> SnapshotPointer:
+        try:
+            return SnapshotPointer.model_validate_json(self._store.get(key))
+        except ValidationError as error:
+            raise CorruptObjectError(f"The pointer move {key} is unreadable.", remedy="Remove it.") from error
 
     def _versioned_pointer(self) -> tuple[SnapshotPointer | None, str | None]:
         found = self._store.get_versioned(self._layout.snapshot_pointer)
@@ -118,4 +164,6 @@ class SnapshotStore:
             return SnapshotPointer.model_validate_json(found.content), found.version
         except ValidationError as error:
             key = self._layout.snapshot_pointer
-            raise CorruptObjectError(f"The pointer {key} is unreadable.", remedy="Restore it or build again.") from error
+            raise CorruptObjectError(
+                f"The pointer {key} is unreadable.", remedy="Restore it or build again."
+            ) from error

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 
@@ -64,6 +65,27 @@ class ObjectStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectEntry:
+    """An object as a listing shows it: its key, its length, and when it was last written (aware UTC)."""
+
+    key: str
+    size_bytes: int
+    modified_at: datetime
+
+
+class ObjectInventory(ObjectStore, Protocol):
+    """An object store that also tells sizes and ages: what cleaning up needs."""
+
+    def entries(self, prefix: str) -> Sequence[ObjectEntry]:
+        """The objects below the folder `prefix`, at any depth, sorted by key."""
+        ...
+
+    def leftovers(self, prefix: str) -> Sequence[ObjectEntry]:
+        """What writers that were killed, or are writing now, have there besides objects; `delete` removes it."""
+        ...
+
+
 class BaseLayout:
     """Keys of everything that belongs to one knowledge base; all of it lies below one prefix."""
 
@@ -99,26 +121,78 @@ class BaseLayout:
         """The record of a run that has ended."""
         return f"{self.runs}/{run_id}/record.json"
 
+    @property
+    def snapshots(self) -> str:
+        """Folder of all snapshots."""
+        return f"{self.prefix}/snapshots"
+
     def snapshot(self, snapshot_id: str) -> str:
         """One snapshot."""
-        return f"{self.prefix}/snapshots/{snapshot_id}.json"
+        return f"{self.snapshots}/{snapshot_id}.json"
+
+    @property
+    def pointer_moves(self) -> str:
+        """Folder of the places where the snapshot pointer stood before."""
+        return f"{self.prefix}/pointer_moves"
+
+    def pointer_move(self, sequence: int) -> str:
+        """The snapshot pointer as it stood after one move."""
+        return f"{self.pointer_moves}/{sequence:08d}.json"
+
+    @property
+    def manifests(self) -> str:
+        """Folder of all manifests."""
+        return f"{self.prefix}/manifests"
 
     def manifest(self, artifact: str, digest: str) -> str:
         """One manifest of an artifact, named by the digest of its bytes."""
-        return f"{self.prefix}/manifests/{artifact}/{digest}.json"
+        return f"{self.manifests}/{artifact}/{digest}.json"
+
+    @property
+    def objects(self) -> str:
+        """Folder of all content-addressed objects."""
+        return f"{self.prefix}/objects"
 
     def object(self, sha256: str) -> str:
         """One content-addressed object."""
-        return f"{self.prefix}/objects/{sha256[:2]}/{sha256}.parquet"
+        return f"{self.objects}/{sha256[:2]}/{sha256}.parquet"
+
+    @property
+    def finished(self) -> str:
+        """Folder of what the task runs of all steps have finished."""
+        return f"{self.prefix}/finished"
 
     def group_records(self, step_fingerprint: str) -> str:
         """Folder of what task runs of a step have finished."""
-        return f"{self.prefix}/finished/{step_fingerprint}"
+        return f"{self.finished}/{step_fingerprint}"
 
     def group_record(self, step_fingerprint: str, group_key: str) -> str:
         """What one task run has finished."""
         return f"{self.group_records(step_fingerprint)}/{group_key}.json"
 
+    @property
+    def ledgers(self) -> str:
+        """Folder of the ledgers of all steps."""
+        return f"{self.prefix}/ledger"
+
     def ledger(self, step_fingerprint: str) -> str:
         """Folder of a step's ledger."""
-        return f"{self.prefix}/ledger/{step_fingerprint}"
+        return f"{self.ledgers}/{step_fingerprint}"
+
+    def ledger_keys(self, step_fingerprint: str, sha256: str) -> str:
+        """The item keys of one object, in row order."""
+        return f"{self.ledger(step_fingerprint)}/keys/{sha256}"
+
+    @property
+    def forgotten(self) -> str:
+        """Folder of the records of forgotten documents."""
+        return f"{self.prefix}/forgotten"
+
+    def forgotten_document(self, document_id: str) -> str:
+        """What is known of the forgetting of one document."""
+        return f"{self.forgotten}/{document_id}.json"
+
+    @property
+    def prefect_results(self) -> str:
+        """Folder of the references that Prefect keeps of this base's task runs."""
+        return f"prefect-results/{self.base_name}"

@@ -1,1 +1,1 @@
-
+"""Runs: the build algorithm, its state, records and reports."""

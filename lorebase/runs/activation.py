@@ -77,8 +77,13 @@ class Activation:
         for asset, retired in self._retired:
             await _switch(asset, retired, searchable=False)
 
+    async def differences(self) -> dict[str, tuple[int, int]]:
+        """How many chunks would become searchable and how many would cease to be, by step; nothing is changed."""
+        found = [(asset.step_name, await self._differences(asset)) for asset in self._assets]
+        return {name: (len(fresh), len(retired)) for name, (fresh, retired) in found}
+
     async def _differences(self, asset: StagedAsset) -> tuple[list[str], list[str]]:
-        """Ids that only the new build has, and ids that only the live snapshot has; unchanged partitions are not read."""
+        """Ids that only the new build has, and ids that only the live one has; unchanged partitions are not read."""
         new = {entry.index: entry for entry in asset.staged.partitions}
         old = {entry.index: entry for entry in asset.live.partitions} if asset.live else {}
         fresh: list[str] = []
@@ -120,7 +125,7 @@ class Activation:
         kept = sum(1 for key in retired if present.get(key, False))
         if after != len(wanted) + kept:
             raise BuildFailedError(
-                f"The index of {asset.step_name} holds {after} searchable chunks where {len(wanted) + kept} were staged.",
+                f"The index of {asset.step_name} has {after} searchable chunks where {len(wanted) + kept} were staged.",
                 remedy="Build again; if it stays, delete the index and build again: it is made from stored artifacts.",
                 code="INDEX_MISMATCH",
             )

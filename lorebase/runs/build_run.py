@@ -272,12 +272,13 @@ class BuildRun:
         live = await asyncio.to_thread(self._snapshots.live) if pointer else None
         assets = await self._staged_assets(live)
         activation = Activation(services.store, services.layout, assets)
+        # A process that stood still meanwhile would repair away what the build that took over has made live.
+        await self._require_lease()
         repaired = await activation.enable()
         snapshot = self._snapshot(sources)
         if live is None or not _same_content(live, snapshot):
             await asyncio.to_thread(self._snapshots.write, snapshot)
-            if services.lease is not None:
-                await asyncio.to_thread(services.lease.require_held)
+            await self._require_lease()
             await asyncio.to_thread(
                 self._snapshots.move, snapshot.snapshot_id, expected=pointer, now=services.clock.now()
             )
@@ -286,6 +287,10 @@ class BuildRun:
         await activation.retire()
         self._scan_issues += repaired
         self._state = self._state.model_copy(update={"snapshot_id": snapshot.snapshot_id})
+
+    async def _require_lease(self) -> None:
+        if self._services.lease is not None:
+            await asyncio.to_thread(self._services.lease.require_held)
 
     async def _staged_assets(self, live: Snapshot | None) -> list[StagedAsset]:
         assets = []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lorebase.artifacts.lease import DEFAULT_LEASE_SECONDS, Lease, acquire_lease
+from lorebase.artifacts.lease import DEFAULT_LEASE_SECONDS, Lease, acquire_lease, require_conditional_writes
 from lorebase.artifacts.store import BaseLayout, ObjectStore
 from lorebase.clock import Clock
 from lorebase.documents.parsing import ParserRegistry
@@ -182,11 +182,13 @@ class RecipeBuilder:
         """The base's lease, waiting for it as long as the configuration says."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._config.wait_seconds
+        store = self._workspace.object_store
+        await asyncio.to_thread(require_conditional_writes, store, layout.prefix)
         while True:
             try:
                 return await asyncio.to_thread(
                     acquire_lease,
-                    self._workspace.object_store,
+                    store,
                     layout.lease,
                     holder=run_id,
                     now=self._workspace.clock.now,

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from lorebase.artifacts.kinds import SOURCE_DOCUMENTS
 from lorebase.artifacts.manifest import Manifest, PartitionEntry
 from lorebase.fingerprint import fingerprint
-from lorebase.recipes.expansion import PlannedStep
 from lorebase.runs.groups import GroupWork, PartitionWork
 from lorebase.runs.records import StepRunRecord
 from lorebase.runs.step import Step, StepExecutionContext
@@ -43,9 +42,7 @@ def step_fingerprint(identity: Mapping[str, str]) -> str:
     return fingerprint("step", dict(identity))
 
 
-def partitions_of_step(
-    step: Step, step_digest: str, inputs: Mapping[str, Manifest]
-) -> list[PartitionWork]:
+def partitions_of_step(step: Step, step_digest: str, inputs: Mapping[str, Manifest]) -> list[PartitionWork]:
     """The partitions that a step has to make: one wherever its first input has one.
 
     Args:
@@ -57,11 +54,7 @@ def partitions_of_step(
     by_number = {name: {entry.index: entry for entry in manifest.partitions} for name, manifest in inputs.items()}
     first = step.requires[0].name
     for index in sorted(by_number[first]):
-        entries = {
-            kind.name: entry
-            for kind in step.requires
-            if (entry := by_number[kind.name].get(index)) is not None
-        }
+        entries = {kind.name: entry for kind in step.requires if (entry := by_number[kind.name].get(index)) is not None}
         digests = [[name, entry.sha256] for name, entry in sorted(entries.items())]
         key = fingerprint("partition", step_digest, index, digests)
         works.append(PartitionWork(index, key, entries, _weight(first, entries[first])))

@@ -141,7 +141,7 @@ class StepRun:
             raise await self._with_remainder(error, work) from error
         if not work.groups:
             await services.executor.reuse_step(work)
-        self._check_failures(made)
+        self._check_failures([*made, *(partition.result for partition in reused)])
         return await asyncio.to_thread(self._seal, record, made, reused, len(work.groups))
 
     async def _execute(self, work: StepWork) -> list[PartitionResult]:
@@ -198,16 +198,16 @@ class StepRun:
             finished_groups=tuple(dict.fromkeys(partition.group_key for partition in reused)),
         )
 
-    def _check_failures(self, made: Sequence[PartitionResult]) -> None:
-        """Hold the step to its failure policy, over the items that this run worked on."""
-        counts = sum((result.counts for result in made), StepCounts())
+    def _check_failures(self, results: Sequence[PartitionResult]) -> None:
+        """Hold the step to its failure policy, over everything it has to answer for, finished before or now."""
+        counts = sum((result.counts for result in results), StepCounts())
         missing = counts.failed_items + counts.unreadable_items
         if not missing:
             return
         name, items = self.planned.name, self.planned.step.item_name
-        codes = merge_counts(result.issues_by_code for result in made)
+        codes = merge_counts(result.issues_by_code for result in results)
         found = ", ".join(f"{code} {count}" for code, count in codes.items())
-        example = next((issue.message for result in made for issue in result.issues), "")
+        example = next((issue.message for result in results for issue in result.issues), "")
         if missing == counts.items:
             raise BuildFailedError(
                 f"{name}: all {counts.items} {items} failed ({found}).", remedy=f"The first: {example}", issues=codes

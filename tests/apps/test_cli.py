@@ -162,7 +162,7 @@ def test_a_base_that_is_being_built_exits_3_and_names_the_holder(built: Path) ->
         done = lorebase("build", "recipe.yaml", "--executor", "inline", folder=built)
 
     assert done.returncode == exit_codes.CONFLICT
-    assert "is being built by run run-9" in done.stderr
+    assert "is in use by run-9" in done.stderr
 
 
 def test_an_object_store_that_does_not_answer_exits_4_and_names_it(built: Path, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lorebase.adapters.object_stores import LocalObjectStore
-from lorebase.artifacts.lease import acquire_lease, read_lease
-from lorebase.errors import ConflictError
+from lorebase.artifacts.lease import acquire_lease, read_lease, require_conditional_writes
+from lorebase.errors import ConfigurationError, ConflictError
 
 KEY = "knowledge_bases/demo/lease.json"
 
@@ -27,7 +27,7 @@ def test_a_second_holder_is_told_who_holds_it_since_when(tmp_path: Path) -> None
     store, clock = LocalObjectStore(tmp_path), HandClock()
     acquire_lease(store, KEY, holder="run-1", now=clock.now, note="host-a")
 
-    with pytest.raises(ConflictError, match=r"'demo' is being built by run run-1 on host-a since 2026-01-01 00:00:00"):
+    with pytest.raises(ConflictError, match=r"'demo' is in use by run-1 on host-a since 2026-01-01 00:00:00"):
         acquire_lease(store, KEY, holder="run-2", now=clock.now)
 
 
@@ -68,6 +68,31 @@ def test_who_lost_the_lease_can_do_nothing_more_and_does_not_free_the_new_holder
     assert record is not None
     assert record.holder == "next"
     assert not record.is_free_at(clock.now(), margin=timedelta())
+
+
+class ForgetfulStore(LocalObjectStore):
+    """Ignores conditions, as some S3-compatible stores do."""
+
+    def put_if(self, key: str, content: bytes, version: str | None) -> bool:
+        self.put(key, content)
+        return True
+
+
+def test_a_store_that_ignores_conditions_is_refused_with_an_explanation(tmp_path: Path) -> None:
+    store = ForgetfulStore(tmp_path)
+
+    with pytest.raises(ConfigurationError, match="ignores the conditions of writes"):
+        require_conditional_writes(store, "knowledge_bases/demo")
+
+    assert store.list("knowledge_bases") == []
+
+
+def test_a_store_that_keeps_to_conditions_passes_the_probe_and_nothing_is_left(tmp_path: Path) -> None:
+    store = LocalObjectStore(tmp_path)
+
+    require_conditional_writes(store, "knowledge_bases/demo")
+
+    assert store.list("knowledge_bases") == []
 
 
 def test_it_is_renewed_from_a_thread_of_its_own(tmp_path: Path) -> None:

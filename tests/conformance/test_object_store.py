@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lorebase.adapters.object_stores import LocalObjectStore, S3ObjectStore, open_object_store
+from lorebase.artifacts.lease import require_conditional_writes
 from lorebase.artifacts.store import ObjectStore
 from lorebase.errors import ConfigurationError, NotFoundError, RefusedError, UnavailableError, UsageError
 
@@ -99,6 +100,12 @@ def test_a_swap_of_what_is_gone_writes_nothing(store: ObjectStore) -> None:
 def test_a_key_that_could_leave_the_store_is_refused(store: ObjectStore, key: str) -> None:
     with pytest.raises(UsageError, match="is not a key"):
         store.put(key, b"")
+
+
+def test_it_passes_the_probe_of_conditional_writes(store: ObjectStore) -> None:
+    require_conditional_writes(store, "knowledge_bases/demo")
+
+    assert store.list("knowledge_bases") == []
 
 
 def _race(store: ObjectStore, start: object, wins: object) -> None:

@@ -24,7 +24,8 @@ from lorebase.runs.records import RecipeRunRecord, RecipeRunState
 from tests.fakes.workspace import RECIPE, FakeWorkspace, recipe_in, write_documents
 
 TEXTS = {
-    "harbour.md": "# Harbour\n\nThe lamp on the pier burns whale oil.\n\n## Fees\n\nA berth costs nine crowns a night.\n",
+    "harbour.md": "# Harbour\n\nThe lamp on the pier burns whale oil.\n\n"
+    "## Fees\n\nA berth costs nine crowns a night.\n",
     "garden.md": "# Garden\n\nBeans are sown in May.\n",
     "灯塔.md": "# 灯塔\n\n灯塔每晚八点亮灯。夏季推迟一小时。\n",
 }
@@ -354,7 +355,9 @@ async def test_a_step_whose_items_all_fail_fails_the_build(tmp_path: Path) -> No
 async def test_a_failed_item_within_the_limit_is_an_issue_and_only_it_is_tried_again(tmp_path: Path) -> None:
     """BQ-10."""
     workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, {f"{number:02}.md": f"Text number {number}." for number in range(40)} | {"x.md": "poison"})
+    write_documents(
+        tmp_path, {f"{number:02}.md": f"Text number {number}." for number in range(40)} | {"x.md": "poison"}
+    )
     workspace.embedder_options["refuse"] = "poison"
 
     first = await build(tmp_path, workspace)
@@ -366,6 +369,19 @@ async def test_a_failed_item_within_the_limit_is_an_issue_and_only_it_is_tried_a
     assert first.issues_by_code == {"EMBEDDING_REFUSED_INPUT": 1}
     assert {text for text in workspace.seen if workspace.seen[text] > sent.get(text, 0)} == {"poison"}
     assert second.issues_by_code == {}
+
+
+async def test_one_new_unreadable_document_does_not_fail_a_base_that_has_others(tmp_path: Path) -> None:
+    workspace = FakeWorkspace(tmp_path / "ws")
+    write_documents(tmp_path, TEXTS)
+    await build(tmp_path, workspace, RECIPE.replace("partitions: 8", "partitions: 512"))
+    write_documents(tmp_path, {"empty.txt": ""})
+
+    record = await build(tmp_path, workspace, RECIPE.replace("partitions: 8", "partitions: 512"))
+
+    assert record.status == "succeeded"
+    assert record.step_records[0].counts.partitions == 4
+    assert record.issues_by_code == {"DOCUMENT_EMPTY": 1}
 
 
 async def test_a_source_without_documents_builds_an_empty_base_and_says_so(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -43,12 +43,20 @@ REFUSED_BY_CLIENT = (ParamError, DataTypeNotMatchException, PrimaryKeyException)
 REFUSED_STATUS = frozenset({grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED})
 
 
+# pymilvus pings every 10 s; a local server takes that for an attack after some minutes and cuts the connection.
+_NO_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
+
+
 class CollectionNotFoundError(DependencyError):
     """The collection does not exist; never leaves the adapter."""
+
+    code = "COLLECTION_NOT_FOUND"
 
 
 class CollectionNotLoadedError(DependencyError):
     """The collection is released; never leaves the adapter."""
+
+    code = "COLLECTION_NOT_LOADED"
 
 
 class Connection(Protocol):
@@ -86,21 +94,44 @@ class _Connection:
         self.limits = limits
         self.write_lock = threading.RLock()
         self._name = name
-        self._open_lock = threading.Lock()
+        self._turn = threading.Condition()
+        self._calls = 0
+        self._closing = False
         self._client: MilvusClient | None = None
 
     def call(self, request: Callable[[MilvusClient], T]) -> T:
         try:
-            return request(self._opened())
+            with self._in_use() as client:
+                return request(client)
         except (MilvusException, grpc.RpcError) as error:
             raise _translated(error, self._name) from error
 
     def close(self) -> None:
-        with self._open_lock:
-            self._close()
+        """Close once the calls under way have been answered: a build that ends must not break off somebody's query."""
+        with self._turn:
+            self._closing = True
+            try:
+                self._turn.wait_for(lambda: self._calls == 0, self.limits.call_timeout_seconds)
+                self._close()
+            finally:
+                self._closing = False
+                self._turn.notify_all()
+
+    @contextmanager
+    def _in_use(self) -> Iterator[MilvusClient]:
+        with self._turn:
+            self._turn.wait_for(lambda: not self._closing)
+            client = self._opened()
+            self._calls += 1
+        try:
+            yield client
+        finally:
+            with self._turn:
+                self._calls -= 1
+                self._turn.notify_all()
 
     def _opened(self) -> MilvusClient:
-        with self._open_lock:
+        with self._turn:
             if self._client is None or not self._usable():
                 self._close()
                 # pymilvus prints a traceback for every refusal; each one reaches the caller as an error of ours.
@@ -156,7 +187,12 @@ class EmbeddedConnection(_Connection):
         return self._server.alive
 
     def _open(self) -> MilvusClient:
-        return MilvusClient(self._server.start(), timeout=self.limits.connect_timeout_seconds, dedicated=True)
+        return MilvusClient(
+            self._server.start(),
+            timeout=self.limits.connect_timeout_seconds,
+            dedicated=True,
+            grpc_options=_NO_PINGS,
+        )
 
     def _close(self) -> None:
         super()._close()
