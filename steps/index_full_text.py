@@ -35,7 +35,12 @@ class IndexFullText(Step):
     ) -> list[PartitionReport[IndexedChunk]]:
         """Stage the chunks of all partitions that the index does not hold yet."""
         chunks = [partition.rows(CHUNKS) for partition in partitions]
-        written = await stage_texts(self.index_of(context), list(chain.from_iterable(chunks)), context.base_name)
+        written = await stage_texts(
+            self.index_of(context),
+            list(chain.from_iterable(chunks)),
+            context.base_name,
+            searchable=context.stages_searchable,
+        )
         return [
             staging_report(
                 rows, {chunk.chunk_id for chunk in rows}, computed=sum(chunk.chunk_id in written for chunk in rows)

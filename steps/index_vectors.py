@@ -42,7 +42,9 @@ class IndexVectors(Step):
         chunks = [partition.rows(CHUNKS) for partition in partitions]
         vectors = {row.chunk_id: row.vector for partition in partitions for row in partition.rows(EMBEDDINGS)}
         everything = list(chain.from_iterable(chunks))
-        written = await stage_vectors(self.index_of(context), everything, vectors, context.base_name)
+        written = await stage_vectors(
+            self.index_of(context), everything, vectors, context.base_name, searchable=context.stages_searchable
+        )
         return [
             staging_report(rows, set(vectors), computed=sum(chunk.chunk_id in written for chunk in rows))
             for rows in chunks

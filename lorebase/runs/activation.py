@@ -33,6 +33,7 @@ class StagedAsset:
         staged: Manifest of what the new build wants searchable.
         live: Manifest of what the live snapshot has searchable in the same collection; None where there is none.
         restage: Writes the entities of some partitions again.
+        is_staged_searchable: Whether staged entities are searchable from the start, as in the first build of a base.
     """
 
     step_name: str
@@ -41,6 +42,7 @@ class StagedAsset:
     staged: Manifest
     live: Manifest | None
     restage: Restage
+    is_staged_searchable: bool = False
 
 
 class Activation:
@@ -65,7 +67,8 @@ class Activation:
         for asset in self._assets:
             fresh, retired = await self._differences(asset)
             self._retired.append((asset, retired))
-            await _switch(asset, fresh, searchable=True)
+            if not asset.is_staged_searchable:
+                await _switch(asset, fresh, searchable=True)
             expected = asset.staged.rows + len(retired)
             found = await asset.index.count((Equals("searchable", value=True),))
             if found != expected:

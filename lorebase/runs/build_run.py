@@ -1,4 +1,4 @@
-"""One build from its first state to its record: the steps as their inputs come in, then the switch to the snapshot."""
+"""One build from its first state to its record: its steps as their inputs come in, then the switch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from lorebase.artifacts.kinds import CHUNKS, SOURCE_DOCUMENTS
+from lorebase.artifacts.kinds import SOURCE_DOCUMENTS
 from lorebase.artifacts.lease import Lease
 from lorebase.artifacts.manifest import ArtifactReference, Manifest, read_manifest, write_manifest
 from lorebase.artifacts.snapshots import Snapshot, SnapshotPointer, SnapshotStore
@@ -16,13 +16,11 @@ from lorebase.clock import Clock
 from lorebase.errors import CorruptObjectError, LorebaseError, MissingArtifactError
 from lorebase.recipes.expansion import PlannedStep
 from lorebase.recipes.model import KnowledgeRecipe
-from lorebase.runs.activation import Activation, Restage, StagedAsset
 from lorebase.runs.capabilities import capabilities_of
 from lorebase.runs.changes import document_changes
 from lorebase.runs.executor import StepExecutor, first_failure
-from lorebase.runs.groups import GroupRunner, StepWork
 from lorebase.runs.journal import RunJournal
-from lorebase.runs.planning import WEIGHT_OF_A_TASK_RUN, group_partitions, partitions_of_step
+from lorebase.runs.planning import WEIGHT_OF_A_TASK_RUN
 from lorebase.runs.progress import BuildProgress
 from lorebase.runs.records import (
     ISSUES_KEPT,
@@ -41,6 +39,7 @@ from lorebase.runs.records import (
 from lorebase.runs.scanning import SourceReader, write_source_manifest
 from lorebase.runs.step import StepExecutionContext
 from lorebase.runs.step_run import StepInputs, StepOutcome, StepRun, StepServices, with_spending
+from lorebase.runs.switching import SnapshotSwitch
 
 
 @dataclass(frozen=True)
@@ -135,11 +134,13 @@ class BuildRun:
         await self._services.progress.build_started(self._recipe.name, self._state.run_id, names)
         try:
             pointer = await asyncio.to_thread(self._snapshots.pointer)
+            if pointer is None:
+                self._stage_searchable()
             sources = await self._scan()
             await self._run_steps(sources)
             if any(record.status == "failed" for record in self._state.step_records):
                 return await self._end("failed", self._first_error())
-            await self._activate(pointer, sources)
+            await self._activate(pointer)
             return await self._end("succeeded")
         except StopBuildError:
             return await self._end("failed", self._first_error())
@@ -167,11 +168,9 @@ class BuildRun:
         except StopBuildError:
             self._mark_unfinished("cancelled")
         live = await asyncio.to_thread(self._snapshots.live)
-        changes = {}
-        if self._first_error() is None:
-            assets = await self._staged_assets(live)
-            changes = await Activation(self._services.store, self._services.layout, assets).differences()
-        return PlannedRun(self._state_at_end("succeeded", self._first_error()), live, changes)
+        error = self._first_error()
+        changes = await self._switch().index_changes(live) if error is None else {}
+        return PlannedRun(self._state_at_end("succeeded", error), live, changes)
 
     async def _scan(self) -> StepOutcome:
         services = self._services
@@ -266,100 +265,34 @@ class BuildRun:
             manifests[kind.name], references[kind.name] = made.manifest, made.reference
         return StepInputs(manifests, references)
 
-    async def _activate(self, pointer: SnapshotPointer | None, sources: StepOutcome) -> None:
-        """Switch indexes and pointer to what was built; where nothing has changed, the live snapshot stays."""
-        services = self._services
-        live = await asyncio.to_thread(self._snapshots.live) if pointer else None
-        assets = await self._staged_assets(live)
-        activation = Activation(services.store, services.layout, assets)
-        # A process that stood still meanwhile would repair away what the build that took over has made live.
-        await self._require_lease()
-        repaired = await activation.enable()
-        snapshot = self._snapshot(sources)
-        if live is None or not _same_content(live, snapshot):
-            await asyncio.to_thread(self._snapshots.write, snapshot)
-            await self._require_lease()
-            await asyncio.to_thread(
-                self._snapshots.move, snapshot.snapshot_id, expected=pointer, now=services.clock.now()
-            )
-        else:
-            snapshot = live
-        await activation.retire()
+    def _stage_searchable(self) -> None:
+        """Nobody reads a base that has no snapshot: its first entities need not be hidden, and written twice."""
+        context = replace(self._services.context, stages_searchable=True)
+        self._services = replace(self._services, context=context)
+        self._step_services = replace(self._step_services, context=context)
+
+    async def _activate(self, pointer: SnapshotPointer | None) -> None:
+        """Switch indexes and pointer to what was built."""
+        state = self._state.model_copy(update={"capabilities": self._capabilities()})
+        now = self._services.clock.now()
+        snapshot_id, repaired = await self._switch().run(state, pointer, self._require_lease, now)
         self._scan_issues += repaired
-        self._state = self._state.model_copy(update={"snapshot_id": snapshot.snapshot_id})
+        self._state = self._state.model_copy(update={"snapshot_id": snapshot_id})
+
+    def _switch(self) -> SnapshotSwitch:
+        made = {name: outcome.result() for name, outcome in self._outcomes.items()}
+        return SnapshotSwitch(
+            store=self._services.store,
+            layout=self._services.layout,
+            context=self._services.context,
+            recipe=self._recipe,
+            planned=self._planned,
+            outcomes={name: outcome for name, outcome in made.items() if outcome is not None},
+        )
 
     async def _require_lease(self) -> None:
         if self._services.lease is not None:
             await asyncio.to_thread(self._services.lease.require_held)
-
-    async def _staged_assets(self, live: Snapshot | None) -> list[StagedAsset]:
-        assets = []
-        for planned in self._planned:
-            index = planned.step.index_of(self._services.context)
-            made = await self._outcomes[planned.step.produces.name]
-            if index is None or made is None:
-                continue
-            collection = planned.step.collection_of(self._services.context)
-            before = live.artifacts.get(made.reference.artifact) if live else None
-            same_collection = live is not None and live.collections.get(made.reference.artifact) == collection
-            live_manifest = (
-                await asyncio.to_thread(read_manifest, self._services.store, before)
-                if before and same_collection
-                else None
-            )
-            assets.append(
-                StagedAsset(
-                    step_name=planned.name,
-                    index=index,
-                    kind=planned.step.produces,
-                    staged=made.manifest,
-                    live=live_manifest,
-                    restage=self._restager(planned, made),
-                )
-            )
-        return assets
-
-    def _restager(self, planned: PlannedStep, made: StepOutcome) -> Restage:
-        """Writes the entities of some partitions into the index again, from stored artifacts."""
-
-        async def restage(indexes: Sequence[int]) -> None:
-            inputs = await self._inputs_of(planned)
-            digest = made.record.step_fingerprint
-            works = partitions_of_step(planned.step, digest, inputs.manifests)
-            groups = group_partitions([work for work in works if work.index in set(indexes)])
-            names = tuple(inputs.references)
-            work = StepWork(planned.name, planned.index, planned.step, digest, "", names, groups)
-            runner = GroupRunner(self._services.store, self._services.layout, work, self._services.context)
-            for group in groups:
-                await runner.run(group)
-
-        return restage
-
-    def _snapshot(self, sources: StepOutcome) -> Snapshot:
-        context = self._services.context
-        capabilities = self._capabilities()
-        chunks = self._state.artifacts.get(CHUNKS.name)
-        profile = context.embedder.profile if context.embedder else None
-        return Snapshot(
-            snapshot_id=self._state.run_id,
-            base_name=self._recipe.name,
-            run_id=self._state.run_id,
-            created_at=self._services.clock.now(),
-            recipe=self._recipe.model_dump(mode="json", by_alias=True, exclude_defaults=True),
-            recipe_fingerprint=self._recipe.fingerprint,
-            artifacts=self._state.artifacts,
-            collections={
-                step.step.produces.name: step.step.collection_of(context)
-                for step in self._planned
-                if step.step.search_asset
-            },
-            queries=capabilities.queries,
-            search_assets=capabilities.search_assets,
-            documents=sources.manifest.rows,
-            chunks=chunks.rows if chunks else 0,
-            embedding_profile_id=profile.profile_id if profile else "",
-            embedding_dimensions=profile.dimensions if profile else 0,
-        )
 
     def _capabilities(self) -> Capabilities:
         done = {record.index for record in self._state.step_records if record.status in {"succeeded", "skipped"}}
@@ -414,18 +347,6 @@ class BuildRun:
                 "error": error,
             }
         )
-
-
-def _same_content(live: Snapshot, made: Snapshot) -> bool:
-    """Whether two snapshots hold the same, whenever they were made."""
-    digests = [
-        {name: reference.fingerprint for name, reference in snapshot.artifacts.items()} for snapshot in (live, made)
-    ]
-    return (
-        digests[0] == digests[1]
-        and live.recipe_fingerprint == made.recipe_fingerprint
-        and live.collections == made.collections
-    )
 
 
 def _error_record(error: LorebaseError) -> ErrorRecord:

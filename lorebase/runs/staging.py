@@ -1,4 +1,4 @@
-"""Staging: chunks written into an index, not yet searchable, by the index steps and again by a rollback."""
+"""Staging: chunks written into an index by the index steps, and again by a rollback, before they are live."""
 
 from __future__ import annotations
 
@@ -49,15 +49,24 @@ def index_of_collection(
     )
 
 
-async def stage_texts(index: LexicalIndex, chunks: Sequence[Chunk], base_name: str) -> set[str]:
+async def stage_texts(
+    index: LexicalIndex, chunks: Sequence[Chunk], base_name: str, *, searchable: bool = False
+) -> set[str]:
     """Write the words of those chunks that the index does not hold. Returns the ids of those written."""
     missing = await _chunks_to_stage(index, chunks)
-    await index.upsert([TextEntity(_staged_fields(chunk, base_name), chunk.indexed_text) for chunk in missing])
+    await index.upsert(
+        [TextEntity(_staged_fields(chunk, base_name, searchable=searchable), chunk.indexed_text) for chunk in missing]
+    )
     return {chunk.chunk_id for chunk in missing}
 
 
 async def stage_vectors(
-    index: VectorIndex, chunks: Sequence[Chunk], vectors: Mapping[str, NDArray[np.float32]], base_name: str
+    index: VectorIndex,
+    chunks: Sequence[Chunk],
+    vectors: Mapping[str, NDArray[np.float32]],
+    base_name: str,
+    *,
+    searchable: bool = False,
 ) -> set[str]:
     """Write the vectors of those chunks that have one and that the index does not hold.
 
@@ -65,7 +74,12 @@ async def stage_vectors(
         The ids of those written.
     """
     missing = await _chunks_to_stage(index, [chunk for chunk in chunks if chunk.chunk_id in vectors])
-    await index.upsert([VectorEntity(_staged_fields(chunk, base_name), vectors[chunk.chunk_id]) for chunk in missing])
+    await index.upsert(
+        [
+            VectorEntity(_staged_fields(chunk, base_name, searchable=searchable), vectors[chunk.chunk_id])
+            for chunk in missing
+        ]
+    )
     return {chunk.chunk_id for chunk in missing}
 
 
@@ -88,14 +102,14 @@ def staging_report(chunks: Sequence[Chunk], staged: set[str], *, computed: int) 
     )
 
 
-def _staged_fields(chunk: Chunk, base_name: str) -> EntityFields:
-    """The fields of a chunk that no search returns yet."""
+def _staged_fields(chunk: Chunk, base_name: str, *, searchable: bool) -> EntityFields:
+    """The fields of a chunk that is staged."""
     return EntityFields(
         chunk_id=chunk.chunk_id,
         document_id=chunk.document_id,
         revision_id=chunk.revision_id,
         base_id=base_name,
-        searchable=False,
+        searchable=searchable,
     )
 
 

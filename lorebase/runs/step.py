@@ -51,6 +51,7 @@ class StepExecutionContext:
         parsers: Parsers by file type.
         index_store: Indexes of the workspace.
         logger: For lines that belong to the run.
+        stages_searchable: Whether index steps write entities that searches return at once; only where nothing is live.
         embedder: The recipe's embedding model, None where it names none.
         budget: What the run may spend; a step reserves from it before each call to a model.
     """
@@ -63,6 +64,7 @@ class StepExecutionContext:
     index_store: IndexStore
     logger: logging.Logger
     embedder: Embedder | None = None
+    stages_searchable: bool = False
     budget: RunBudget = field(default_factory=RunBudget)
 
     def require_embedder(self, step_name: str) -> Embedder:
