@@ -105,7 +105,8 @@ class Ledger(Generic[RowT]):
     def seal(self, entry: PartitionEntry, rows: Sequence[RowT]) -> None:
         """Note the item keys of a partition's object, in row order."""
         keys = np.frombuffer(item_keys(self._kind, rows), dtype=_KEY)
-        self._store.put(f"{self._folder}/keys/{entry.sha256}", keys.tobytes())
+        # Not durable, as the segments: what a loss of power takes of the ledger is paid for again, nothing else.
+        self._store.put(f"{self._folder}/keys/{entry.sha256}", keys.tobytes(), durable=False)
         if len(keys):
             with self._lock:
                 self._load().append(_sorted(entry.sha256, keys))
@@ -116,7 +117,7 @@ class Ledger(Generic[RowT]):
 
     def _write_segment(self, group_key: str, rows: Sequence[RowT]) -> None:
         name = f"{self._folder}/open/{group_key}/{uuid.uuid4().hex}.parquet"
-        self._store.put(name, self._kind.encode(rows))
+        self._store.put(name, self._kind.encode(rows), durable=False)
 
     def _load(self) -> list[tuple[str, NDArray[np.bytes_], NDArray[np.intp]]]:
         if self._sealed is None:
@@ -130,12 +131,15 @@ class Ledger(Generic[RowT]):
             self._sealed = [
                 _sorted(name.rpartition("/")[2], np.frombuffer(content, dtype=_KEY))
                 for name, content in zip(names, contents, strict=True)
-                if content
+                if content and len(content) % _KEY.itemsize == 0
             ]
         return self._sealed
 
     def _decode_segment(self, content: bytes | None) -> list[RowT]:
-        return self._kind.decode(content) if content else []
+        try:
+            return self._kind.decode(content) if content else []
+        except CorruptObjectError:
+            return []
 
     def _read_if_there(self, key: str) -> bytes | None:
         try:
@@ -164,18 +168,15 @@ class LedgerWriter(Generic[RowT]):
             age = self._ledger._monotonic() - self._since  # noqa: SLF001 (as above)
             if len(self._pending) < self._ledger._segment_items and age < self._ledger._segment_seconds:  # noqa: SLF001 (as above)
                 return
-            self._flush()
+        self.flush()
 
     def flush(self) -> None:
-        """Write what is kept as a segment now."""
+        """Write what is kept as a segment now; several threads may write their segments side by side."""
         with self._lock:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._pending:
-            self._ledger._write_segment(self._group_key, self._pending)  # noqa: SLF001 (as above)
-        self._pending = []
-        self._since = self._ledger._monotonic()  # noqa: SLF001 (as above)
+            rows, self._pending = self._pending, []
+            self._since = self._ledger._monotonic()  # noqa: SLF001 (as above)
+        if rows:
+            self._ledger._write_segment(self._group_key, rows)  # noqa: SLF001 (as above)
 
 
 def item_keys(kind: ArtifactKind[RowT], rows: Sequence[RowT]) -> bytes:

@@ -36,8 +36,15 @@ class ObjectStore(Protocol):
         """
         ...
 
-    def put(self, key: str, content: bytes) -> None:
-        """Write the object whole or not at all; readers see the old bytes or the new ones, never a mix."""
+    def put(self, key: str, content: bytes, *, durable: bool = True) -> None:
+        """Write the object whole or not at all; readers see the old bytes or the new ones, never a mix.
+
+        Args:
+            key: The object.
+            content: Its bytes.
+            durable: Whether it must survive a loss of power right afterwards. What is not durable may then be gone or
+                damaged; it survives a killed process all the same.
+        """
         ...
 
     def exists(self, key: str) -> bool:

@@ -225,6 +225,8 @@ class BuildRun:
         record: StepRunRecord | None = None
         try:
             inputs = await self._inputs_of(planned)
+            # A build that was taken over while it stood still must neither pay for more nor write into the indexes.
+            await self._require_lease()
             run = StepRun(self._step_services, planned)
             record = run.begin(inputs)
             await self._note(record)

@@ -45,8 +45,9 @@ class ScratchStore:
             return self._base.get(key)
         return found.read_bytes() if isinstance(found, Path) else found
 
-    def put(self, key: str, content: bytes) -> None:
+    def put(self, key: str, content: bytes, *, durable: bool = True) -> None:
         """Keep the object here."""
+        del durable
         with self._lock:
             self._deleted.discard(key)
             before = self._written.get(key)

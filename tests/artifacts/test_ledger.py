@@ -89,3 +89,18 @@ def test_another_step_shares_nothing(tmp_path: Path) -> None:
 def test_an_artifact_whose_rows_have_no_item_key_cannot_have_a_ledger(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="chunks have no item key"):
         Ledger(LocalObjectStore(tmp_path), LAYOUT, CHUNKS, "step")
+
+
+def test_a_segment_that_a_loss_of_power_has_damaged_counts_as_unpaid(tmp_path: Path) -> None:
+    store = LocalObjectStore(tmp_path)
+    ledger = ledger_on(store, segment_items=1)
+    ledger.writer("group").record([row("a")])
+    ledger.writer("group").record([row("b")])
+    damaged, _ = store.list(f"{LAYOUT.ledger('step')}/open")
+    store.put(damaged, b"")
+    entry = write_partition(store, LAYOUT, EMBEDDINGS, 0, [row("c")])
+    store.put(f"{LAYOUT.ledger('step')}/keys/{entry.sha256}", b"\0" * 7)
+
+    found = ledger_on(store).lookup([fingerprint("a"), fingerprint("b"), fingerprint("c")])
+
+    assert len(found) == 1

@@ -43,9 +43,9 @@ class DyingStore(LocalObjectStore):
         super().__init__(root)
         self._left = last
 
-    def put(self, key: str, content: bytes) -> None:
+    def put(self, key: str, content: bytes, *, durable: bool = True) -> None:
         self._count(key)
-        super().put(key, content)
+        super().put(key, content, durable=durable)
 
     def delete(self, keys: Iterable[str]) -> None:
         for key in keys:

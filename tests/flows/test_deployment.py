@@ -133,6 +133,9 @@ def test_a_deployment_holds_what_its_file_says(deployed: Deployed) -> None:
     assert kept["concurrency_options"]["collision_strategy"] == "ENQUEUE"
     assert kept["global_concurrency_limit"]["limit"] == 1
     assert kept["job_variables"]["env"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+    assert [(one["slug"], one["schedule"]["cron"], one["active"]) for one in kept["schedules"]] == [
+        ("nightly", "0 3 * * *", False)
+    ]
 
 
 def test_every_entrypoint_of_the_file_is_an_importable_flow() -> None:

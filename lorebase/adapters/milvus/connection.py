@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -86,7 +87,7 @@ class Connection(Protocol):
         ...
 
 
-class _Connection:
+class _Connection(ABC):
     """Opens a client once, and hands it to requests."""
 
     def __init__(self, name: str, deployment: Deployment, limits: MilvusLimits) -> None:
@@ -146,8 +147,9 @@ class _Connection:
     def _usable(self) -> bool:
         return True
 
+    @abstractmethod
     def _open(self) -> MilvusClient:
-        raise NotImplementedError
+        """A new client."""
 
     def _close(self) -> None:
         client, self._client = self._client, None
