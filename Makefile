@@ -26,6 +26,9 @@ demo: setup ## Build the sample knowledge base and answer five questions
 test: setup ## Run the tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+chaos: setup ## Kill 500 builds (CHAOS_KILLS, CHAOS_SEED) and write benchmarks/chaos_result.md
+	CHAOS_RESULT=benchmarks/chaos_result.md $(BIN)/python -m pytest tests/chaos -m long -s
+
 check: setup ## Lint, types and architecture
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

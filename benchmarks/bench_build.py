@@ -50,11 +50,11 @@ FULL_TEXT_STEP = "      - index_full_text: {}\n"
 
 
 class InstantEmbedder:
-    """Vectors from a hash of each text, after a fixed wait; at most eight requests at a time."""
+    """Vectors from a hash of each text, after a fixed wait; only so many requests at a time."""
 
-    def __init__(self, latency_seconds: float) -> None:
+    def __init__(self, latency_seconds: float, concurrent_requests: int = CONCURRENT_REQUESTS) -> None:
         self._latency_seconds = latency_seconds
-        self._slots = asyncio.Semaphore(CONCURRENT_REQUESTS)
+        self._slots = asyncio.Semaphore(concurrent_requests)
         self.profile = EmbeddingProfile("bench", "hash", DIMENSIONS, 8192)
 
     def count_tokens(self, text: str) -> int:
@@ -82,11 +82,12 @@ class BenchWorkspace(Workspace):
     """A local workspace with that embedder."""
 
     latency_seconds = 0.0
+    concurrent_requests = CONCURRENT_REQUESTS
 
     async def open_embedder(self, spec: EmbeddingModelSpec) -> Embedder:
         """The embedder of the benchmark."""
         del spec
-        return InstantEmbedder(self.latency_seconds)
+        return InstantEmbedder(self.latency_seconds, self.concurrent_requests)
 
 
 def write_documents(folder: Path, documents: int, chunks: int) -> None:

@@ -6,7 +6,7 @@ Builds a base of documents of ten short chunks each with a deterministic 384-wid
 only), then builds it again without a change and with one changed document, and prints the ratios to the cold build and
 the texts that reached the model. Peak memory is that of processes of their own, at a tenth of the size and at the full
 size. The ledger's cost is that of cold builds with it over cold builds without it, in turn. Throughput is that of the
-embedding step with a model that takes 50 ms a request of 8 texts, 8 requests at a time.
+embedding step with a model that takes 50 ms a request of 32 texts, 2 requests at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from benchmarks.bench_build import CONCURRENT_REQUESTS, BenchWorkspace, InstantEmbedder
+from benchmarks.bench_build import BenchWorkspace, InstantEmbedder
 from lorebase.artifacts.ledger import Ledger, LedgerWriter
 from lorebase.knowledge_base import KnowledgeBase
 from lorebase.models.ports import Embedder, EmbeddingBatch
@@ -34,7 +34,8 @@ from lorebase.recipes.loading import parse_recipe
 from lorebase.recipes.model import KnowledgeRecipe
 from lorebase.runs.records import RecipeRunRecord
 
-SMALL_BATCH = 8
+SMALL_BATCH = 32
+SLOTS = 2
 RECIPE = """
 name: bench
 sources: [{{folder: documents}}]
@@ -66,7 +67,7 @@ class CountingWorkspace(BenchWorkspace):
     async def open_embedder(self, spec: EmbeddingModelSpec) -> Embedder:
         """The embedder of the benchmark."""
         del spec
-        return CountingEmbedder(self.latency_seconds)
+        return CountingEmbedder(self.latency_seconds, self.concurrent_requests)
 
 
 def write_documents(folder: Path, documents: int, chunks: int) -> None:
@@ -155,9 +156,10 @@ async def throughput(folder: Path) -> None:
     recipe = parse_recipe(RECIPE.format(batch=SMALL_BATCH), folder=folder)
     workspace = CountingWorkspace(folder / "workspace")
     workspace.latency_seconds = 0.05
+    workspace.concurrent_requests = SLOTS
     _, record, sent = await build(recipe, workspace)
     seconds = next(step.seconds for step in record.step_records if step.step_type == "embed_chunks")
-    ideal = CONCURRENT_REQUESTS * SMALL_BATCH / workspace.latency_seconds
+    ideal = SLOTS * SMALL_BATCH / workspace.latency_seconds
     print(
         f"50 ms a request: {sent / seconds:.0f} chunks/s where {ideal:.0f} are possible, {sent / seconds / ideal:.1%}"
     )

@@ -1,185 +1,24 @@
-"""Object stores over fsspec: a local folder, and S3 through s3fs with boto3 for conditional writes and deletions."""
+"""A prefix of an S3 bucket as an object store."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import threading
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import tenacity
 
+from lorebase.adapters.object_stores.keys import checked_key
 from lorebase.artifacts.store import ObjectEntry, VersionedObject
-from lorebase.errors import ConfigurationError, NotFoundError, RefusedError, UnavailableError, UsageError
+from lorebase.errors import NotFoundError, RefusedError, UnavailableError
 
 if TYPE_CHECKING:
     from fsspec.spec import AbstractFileSystem
 
 T = TypeVar("T")
 
-_TEMPORARY_MARK = ".writing-"
-_SWAP_LOCK_SECONDS = 10.0
-"""A swap takes milliseconds: who holds its lock longer is a process that stands still."""
 _KEYS_IN_ONE_DELETION = 1000
-
-
-def _checked(key: str) -> str:
-    parts = key.split("/")
-    if not key or any(part in {"", ".", ".."} for part in parts) or "\\" in key or "\0" in key:
-        raise UsageError(f"{key!r} is not a key of an object store.", remedy="Use relative keys such as a/b/c.json.")
-    return key
-
-
-class LocalObjectStore:
-    """A folder. Writes go to a temporary name in the same folder, are flushed to the disk, and are renamed."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._swap_lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self._root,))
-
-    def get(self, key: str) -> bytes:
-        """The whole object."""
-        try:
-            return self._path(key).read_bytes()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
-            raise NotFoundError(f"There is no object {key!r} in {self._root}.", key=key) from error
-        except OSError as error:
-            raise self._unavailable(key, error) from error
-
-    def put(self, key: str, content: bytes) -> None:
-        """Write the object whole or not at all."""
-        path = self._path(key)
-        with self._translated(key), self._temporary(path, content) as temporary:
-            temporary.replace(path)
-
-    def exists(self, key: str) -> bool:
-        """Whether the object is there."""
-        return self._path(key).is_file()
-
-    def list(self, prefix: str) -> list[str]:
-        """Keys below the folder, sorted."""
-        return sorted(key for key, name in self._walk(prefix) if not _is_internal(name))
-
-    def entries(self, prefix: str) -> Sequence[ObjectEntry]:
-        """Objects below the folder with size and time, sorted by key."""
-        return self._described([key for key, name in self._walk(prefix) if not _is_internal(name)])
-
-    def leftovers(self, prefix: str) -> Sequence[ObjectEntry]:
-        """Temporary files of writers."""
-        return self._described([key for key, name in self._walk(prefix) if _TEMPORARY_MARK in name])
-
-    def delete(self, keys: Iterable[str]) -> None:
-        """Remove objects."""
-        for key in keys:
-            with self._translated(key):
-                self._path(key).unlink(missing_ok=True)
-
-    def get_versioned(self, key: str) -> VersionedObject | None:
-        """The object with its version."""
-        try:
-            content = self.get(key)
-        except NotFoundError:
-            return None
-        return VersionedObject(content, hashlib.sha256(content).hexdigest())
-
-    def put_if(self, key: str, content: bytes, version: str | None) -> bool:
-        """Write only if the object still has `version`.
-
-        A new object is made by an exclusive hard link. A swap of an existing one is serialised by a lock file that is
-        locked through the operating system, so that a killed process leaves nothing locked.
-        """
-        path = self._path(key)
-        with self._translated(key):
-            if version is None:
-                with self._temporary(path, content) as temporary:
-                    try:
-                        os.link(temporary, path)
-                    except FileExistsError:
-                        return False
-                    return True
-            with self._swap_lock, _locked(path.with_name(f".{path.name}.lock")):
-                current = self.get_versioned(key)
-                if current is None or current.version != version:
-                    return False
-                self.put(key, content)
-                return True
-
-    def _path(self, key: str) -> Path:
-        return self._root / _checked(key)
-
-    def _walk(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """Key and name of every file below a folder, internal ones too."""
-        with self._translated(prefix):
-            for folder, _, names in os.walk(self._path(prefix)):
-                relative = Path(folder).relative_to(self._root).as_posix()
-                yield from ((f"{relative}/{name}", name) for name in names)
-
-    def _described(self, keys: Iterable[str]) -> Sequence[ObjectEntry]:
-        found = []
-        for key in sorted(keys):
-            with self._translated(key), suppress(FileNotFoundError):  # removed since it was listed
-                facts = self._path(key).stat()
-                found.append(ObjectEntry(key, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC)))
-        return found
-
-    @contextmanager
-    def _temporary(self, path: Path, content: bytes) -> Iterator[Path]:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f"{path.name}{_TEMPORARY_MARK}{uuid.uuid4().hex}")
-        try:
-            with temporary.open("wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            yield temporary
-        finally:
-            temporary.unlink(missing_ok=True)
-
-    @contextmanager
-    def _translated(self, key: str) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise self._unavailable(key, error) from error
-
-    def _unavailable(self, key: str, error: OSError) -> UnavailableError:
-        return UnavailableError(
-            f"The object store folder {self._root} failed at {key!r}: {error.strerror or error}.",
-            remedy="Check that the folder is writable and that its disk has space left, then start again.",
-            dependency="object store",
-            key=key,
-        )
-
-
-def _is_internal(name: str) -> bool:
-    return _TEMPORARY_MARK in name or (name.startswith(".") and name.endswith(".lock"))
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    import fcntl  # noqa: PLC0415 (POSIX only; the local store's compare-and-set is its one use)
-
-    attempts = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(BlockingIOError),
-        stop=tenacity.stop_after_delay(_SWAP_LOCK_SECONDS),
-        wait=tenacity.wait_random_exponential(multiplier=0.001, max=0.1),
-        reraise=True,
-    )
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
-    try:
-        attempts(fcntl.flock, descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 class S3ObjectStore:
@@ -223,7 +62,8 @@ class S3ObjectStore:
                 for name, value in (("endpoint_url", self._endpoint_url), ("region_name", self._region))
                 if value
             },
-            config_kwargs={"connect_timeout": 10, "read_timeout": 60, "retries": {"max_attempts": 3}},
+            # s3fs tries again by itself: botocore trying as well would multiply the waits on a store that is gone.
+            config_kwargs={"connect_timeout": 10, "read_timeout": 60, "retries": {"total_max_attempts": 1}},
             use_listings_cache=False,
             skip_instance_cache=True,
             default_fill_cache=False,
@@ -259,8 +99,9 @@ class S3ObjectStore:
         with self._translated(key):
             return _whole_answer(lambda: bytes(self._files.cat_file(self._path(key))))
 
-    def put(self, key: str, content: bytes) -> None:
-        """Write the object with one put."""
+    def put(self, key: str, content: bytes, *, durable: bool = True) -> None:
+        """Write the object with one put, which is always durable."""
+        del durable
         with self._translated(key):
             self._files.pipe_file(self._path(key), content)
 
@@ -347,7 +188,7 @@ class S3ObjectStore:
                 self._client.create_bucket(Bucket=self._bucket)
 
     def _key_of(self, key: str) -> str:
-        return f"{self._prefix}/{_checked(key)}" if self._prefix else _checked(key)
+        return f"{self._prefix}/{checked_key(key)}" if self._prefix else checked_key(key)
 
     def _path(self, key: str) -> str:
         return f"{self._bucket}/{self._key_of(key)}"
@@ -407,31 +248,3 @@ def _s3_object_store(  # what unpickling calls: the constructor takes most of th
     bucket: str, prefix: str, endpoint_url: str | None, key: str | None, secret: str | None, region: str | None
 ) -> S3ObjectStore:
     return S3ObjectStore(bucket, prefix, endpoint_url=endpoint_url, key=key, secret=secret, region=region)
-
-
-def open_object_store(
-    url: str,
-    *,
-    endpoint_url: str | None = None,
-    key: str | None = None,
-    secret: str | None = None,
-    region: str | None = None,
-) -> LocalObjectStore | S3ObjectStore:
-    """The store behind a URL: a folder (a plain path or `file://`), or `s3://bucket/prefix`.
-
-    Raises:
-        ConfigurationError: The URL has another scheme, or names no bucket.
-    """
-    if url.startswith("s3://"):
-        bucket, _, prefix = url.removeprefix("s3://").partition("/")
-        if not bucket:
-            raise ConfigurationError(f"{url!r} names no bucket.", remedy="Write s3://bucket/prefix.")
-        if endpoint_url and not endpoint_url.startswith(("http://", "https://")):
-            raise ConfigurationError(
-                f"The endpoint {endpoint_url!r} has no scheme.", remedy=f"Write http://{endpoint_url} or https://."
-            )
-        endpoint = endpoint_url.rstrip("/") if endpoint_url else None
-        return S3ObjectStore(bucket, prefix, endpoint_url=endpoint, key=key, secret=secret, region=region)
-    if "://" in url and not url.startswith("file://"):
-        raise ConfigurationError(f"An object store cannot lie at {url!r}.", remedy="Use a folder or an s3:// address.")
-    return LocalObjectStore(Path(url.removeprefix("file://")))

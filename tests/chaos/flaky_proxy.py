@@ -1,0 +1,138 @@
+"""A loopback HTTP proxy before an S3 store that refuses, delays and cuts requests, as a seed or a rule says."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+Fault = Literal["", "refuse", "slow", "cut before", "cut after", "half answer"]
+"""Nothing; 503; a delay; the connection closed before the store sees the request, after it has done it, or half way
+through its answer."""
+
+_REFUSAL = (
+    b"HTTP/1.1 503 Slow Down\r\nContent-Type: application/xml\r\nContent-Length: 65\r\nConnection: close\r\n\r\n"
+    b"<Error><Code>SlowDown</Code><Message>Slow down.</Message></Error>"
+)
+SLOW_SECONDS = 0.1
+
+
+class FlakyProxy:
+    """Serves in a thread of this process.
+
+    Args:
+        target: Address of the store.
+        fault_of: Decides by method and path, called for one request after the other.
+    """
+
+    def __init__(self, target: str, fault_of: Callable[[str, str], Fault]) -> None:
+        parts = urlsplit(target)
+        self._target = (parts.hostname or "", parts.port or 80)
+        self._fault_of = fault_of
+        self.faults: Counter[str] = Counter()
+        self._loop = asyncio.new_event_loop()
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._started.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._serve())
+        self._loop.close()
+
+    async def _serve(self) -> None:
+        self._stop = asyncio.Event()
+        self._open: set[asyncio.Task[None]] = set()
+        server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=1 << 20)
+        self._port = server.sockets[0].getsockname()[1]
+        self._started.set()
+        await self._stop.wait()
+        server.close()
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                while await self._answer(reader, writer):
+                    pass
+        finally:
+            self._open.discard(task)
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """One request; whether the connection may carry another."""
+        head = await reader.readuntil(b"\r\n\r\n")
+        method, path, _ = head.split(b"\r\n", 1)[0].decode().split(" ", 2)
+        if b"\r\nexpect: 100-continue" in head.lower():
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        body = await reader.readexactly(_content_length(head))
+        fault = self._fault_of(method, path)
+        if fault:
+            self.faults[fault] += 1
+        if fault == "refuse":
+            writer.write(_REFUSAL)
+            await writer.drain()
+            return False
+        if fault == "cut before":
+            return False
+        if fault == "slow":
+            await asyncio.sleep(SLOW_SECONDS)
+        answer = await self._ask(_without_hop_headers(head), body)
+        if fault == "cut after":
+            return False
+        writer.write(answer[: len(answer) // 2] if fault == "half answer" else answer)
+        await writer.drain()
+        return False
+
+    async def _ask(self, head: bytes, body: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection(*self._target)
+        try:
+            writer.write(head + body)
+            await writer.drain()
+            return await reader.read()
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+def _content_length(head: bytes) -> int:
+    for line in head.split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-length":
+            return int(value)
+    return 0
+
+
+def _without_hop_headers(head: bytes) -> bytes:
+    """The head for the store: one request a connection, the body at once."""
+    lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    kept = [line for line in lines if line.partition(b":")[0].strip().lower() not in {b"connection", b"expect"}]
+    return b"\r\n".join([*kept, b"Connection: close", b"", b""])
