@@ -55,6 +55,7 @@ class InstantEmbedder:
     def __init__(self, latency_seconds: float, concurrent_requests: int = CONCURRENT_REQUESTS) -> None:
         self._latency_seconds = latency_seconds
         self._slots = asyncio.Semaphore(concurrent_requests)
+        self.max_concurrency = concurrent_requests
         self.profile = EmbeddingProfile("bench", "hash", DIMENSIONS, 8192)
 
     def count_tokens(self, text: str) -> int:

@@ -99,6 +99,7 @@ class EmbedChunks(Step):
             embedder,
             partitions[0],
             context.budget,
+            context.embedding_slots,
             chunks,
             list(batches),
             known=frozenset(found),
@@ -146,6 +147,7 @@ class _Embedding:
     embedder: Embedder
     partition: Partition
     budget: RunBudget
+    slots: asyncio.Semaphore
     chunks: Sequence[Sequence[Chunk]]
     batches: Sequence[Sequence[_Item]]
     known: frozenset[str]
@@ -155,7 +157,10 @@ class _Embedding:
 
     async def embed(self, items: Sequence[_Item]) -> None:
         """Embed one batch, if the budget allows, and write its vectors down before the budget may stop the build."""
-        async with self.budget.reserve(self.partition.step_name, EMBEDDING, _expected(items)) as reservation:
+        async with (
+            self.slots,
+            self.budget.reserve(self.partition.step_name, EMBEDDING, _expected(items)) as reservation,
+        ):
             batch = await self.embedder.embed_passages([chunk.indexed_text for _, chunk in items])
             reservation.settle(batch.usage)
             await self._keep(items, batch)

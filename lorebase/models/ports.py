@@ -106,6 +106,11 @@ class Embedder(TokenCounter, Protocol):
         """The vector space it serves."""
         ...
 
+    @property
+    def max_concurrency(self) -> int:
+        """How many requests the model takes on at once; more only wait."""
+        ...
+
     async def embed_passages(self, texts: Sequence[str]) -> EmbeddingBatch:
         """Vectors for texts that will be searched.
 

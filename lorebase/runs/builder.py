@@ -230,6 +230,7 @@ async def opened_recipe(
         index_store=workspace.index_store,
         logger=_LOGGER,
         embedder=embedder,
+        embedding_slots=asyncio.Semaphore(embedder.max_concurrency + 1 if embedder else 1),
         budget=RunBudget(recipe.budget, recipe.prices),
     )
     try:

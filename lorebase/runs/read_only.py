@@ -39,6 +39,11 @@ class UncalledEmbedder:
         """The vector space of the model."""
         return self._profile
 
+    @property
+    def max_concurrency(self) -> int:
+        """That of the model."""
+        return self._embedder.max_concurrency
+
     def count_tokens(self, text: str) -> int:
         """Tokens as the model counts them."""
         return self._embedder.count_tokens(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ class StepExecutionContext:
         parsers: Parsers by file type.
         index_store: Indexes of the workspace.
         logger: For lines that belong to the run.
+        embedding_slots: Held from the sending of a batch until its vectors are written down; one more than the model
+            takes on at once, so that a killed process loses at most what was under way and one batch that was answered.
         stages_searchable: Whether index steps write entities that searches return at once; only where nothing is live.
         embedder: The recipe's embedding model, None where it names none.
         budget: What the run may spend; a step reserves from it before each call to a model.
@@ -64,6 +67,7 @@ class StepExecutionContext:
     index_store: IndexStore
     logger: logging.Logger
     embedder: Embedder | None = None
+    embedding_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     stages_searchable: bool = False
     budget: RunBudget = field(default_factory=RunBudget)
 

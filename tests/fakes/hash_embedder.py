@@ -50,6 +50,10 @@ class HashEmbedder:
     def profile(self) -> EmbeddingProfile:
         return self._profile
 
+    @property
+    def max_concurrency(self) -> int:
+        return 8
+
     def count_tokens(self, text: str) -> int:
         return len(_WORD.findall(text))
 

@@ -334,7 +334,7 @@ async def test_cancellation_passes_through_and_frees_the_slot(server, opened):
     server.script("stall")
     embedder = opened(max_concurrency=1)
     task = asyncio.create_task(embedder.embed_passages(["one"]))
-    while not server.stats.requests:  # noqa: ASYNC110 (the server runs in another thread)
+    while not server.stats.requests:
         await asyncio.sleep(0.005)
 
     task.cancel()

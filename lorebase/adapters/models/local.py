@@ -43,6 +43,11 @@ class LocalEmbedder:
         """The vector space it serves."""
         return self._profile
 
+    @property
+    def max_concurrency(self) -> int:
+        """One: a model of this process works on one batch at a time."""
+        return 1
+
     def count_tokens(self, text: str) -> int:
         """Tokens of `text` by the model's own tokenizer. Loads the model the first time."""
         return self._runner.engine().count_tokens(text)

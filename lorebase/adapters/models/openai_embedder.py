@@ -67,6 +67,11 @@ class OpenAIEmbedder:
         """The vector space it serves."""
         return self._profile
 
+    @property
+    def max_concurrency(self) -> int:
+        """As many as the endpoint is configured for."""
+        return self._endpoint.config.max_concurrency
+
     def count_tokens(self, text: str) -> int:
         """An estimate that would rather be too high; see `lorebase.models.token_estimate`."""
         return estimate_tokens(text)
