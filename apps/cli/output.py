@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lorebase.retrieval.model import QueryResult, SearchResult
     from lorebase.runs.report import BuildReport
 
-_EXCERPT_CHARS = 300
 _ISSUES_SHOWN = 10
 _REPORT_COLUMNS = (
     "documents", "rows", "computed", "from ledger", "reused", "failed", "seconds", "calls", "tokens", "usd", "issues",
@@ -103,6 +102,8 @@ def _show_issues(report: BuildReport, screen: Console) -> None:
 
 def show_results(found: QueryResult, screen: Console) -> None:
     """Results with where each of them stands."""
+    from apps.cli.excerpts import excerpt  # noqa: PLC0415 (its word lists take a moment that --help has not)
+
     screen.print(Text.assemble(("? ", "bold"), (found.query, "bold"), (f"  ({found.mode})", "dim")))
     if not found.results:
         screen.print("  Nothing found.")
@@ -112,7 +113,7 @@ def show_results(found: QueryResult, screen: Console) -> None:
                 (f"  [{result.rank}] ", "bold cyan"), (place_of(result), "cyan"), (f"  {result.score:.3f}", "dim")
             )
         )
-        for line in _excerpt(result.text).splitlines():
+        for line in excerpt(result.text, found.query, keep_lines=_lines_above_rows(result)).splitlines():
             screen.print(Text(f"      {line}"))
 
 
@@ -132,6 +133,9 @@ def place_of(result: SearchResult) -> str:
     return ", ".join(parts)
 
 
-def _excerpt(text: str) -> str:
-    flat = "\n".join(line.strip() for line in text.splitlines() if line.strip())
-    return flat if len(flat) <= _EXCERPT_CHARS else f"{flat[:_EXCERPT_CHARS].rstrip()} …"
+def _lines_above_rows(result: SearchResult) -> int:
+    """Lines of a table's result that stand above its rows: heading and header."""
+    first, last = result.citation.first_row, result.citation.last_row
+    if first is None or last is None:
+        return 0
+    return max(0, len([line for line in result.text.splitlines() if line.strip()]) - (last - first + 1))
