@@ -18,6 +18,8 @@ from lorebase.fingerprint import fingerprint
 
 RowT = TypeVar("RowT")
 
+_PARQUET: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "write_statistics": False}
+
 
 @dataclass(frozen=True, slots=True)
 class ArtifactKind(Generic[RowT]):
@@ -50,7 +52,7 @@ class ArtifactKind(Generic[RowT]):
             pa.array(values, type=field.type) for values, field in zip(self.to_columns(rows), self.schema, strict=True)
         ]
         stream = io.BytesIO()
-        pq.write_table(pa.table(columns, schema=self.schema), stream, compression="zstd", compression_level=1)
+        pq.write_table(pa.table(columns, schema=self.schema), stream, **_PARQUET)
         return stream.getvalue()
 
     def decode(self, content: bytes) -> list[RowT]:
@@ -60,7 +62,8 @@ class ArtifactKind(Generic[RowT]):
             CorruptObjectError: The bytes are no Parquet.
         """
         try:
-            table = pq.read_table(pa.BufferReader(content))
+            # Partitions are small: threads and read-ahead cost more than they bring.
+            table = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
         except (pa.ArrowException, OSError) as error:
             reason = str(error).splitlines()[0]
             raise CorruptObjectError(f"An object of {self.name} cannot be read: {reason}") from error

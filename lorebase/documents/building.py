@@ -11,7 +11,6 @@ _MAX_TITLE_CHARS = 300
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufeff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
-_WHITE_SPACE = re.compile(r"\s+")
 
 
 def clean_text(text: str) -> str:
@@ -25,7 +24,7 @@ def clean_text(text: str) -> str:
 
 def one_line(text: str) -> str:
     """The text with every run of white space as one space."""
-    return _WHITE_SPACE.sub(" ", clean_text(text)).strip()
+    return " ".join(clean_text(text).split())
 
 
 class HeadingPath:

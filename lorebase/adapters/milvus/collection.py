@@ -131,20 +131,18 @@ class Collection:
             return
         self._connection.call(
             lambda client: client.create_collection(
-                self._name,
-                schema=self._schema(),
-                index_params=self._index(),
-                consistency_level="Strong",
-                timeout=self._timeout,
+                self._name, schema=self._schema(), consistency_level="Strong", timeout=self._timeout
             )
         )
+        self._finish()
 
     def _finish(self) -> None:
-        """Index and load a collection whose maker was stopped between these steps."""
+        """Index and load a collection that was just made, or whose maker was stopped between these steps."""
         if self._connection.call(lambda client: client.list_indexes(self._name, timeout=self._timeout)):
             return
         index = self._index()
-        self._connection.call(lambda client: client.create_index(self._name, index, timeout=self._timeout))
+        # Of an empty collection the index is there at once; pymilvus would sleep half a second before it looks.
+        self._connection.call(lambda client: client.create_index(self._name, index, sync=False, timeout=self._timeout))
         self._connection.call(lambda client: client.load_collection(self._name, timeout=self._timeout))
 
     def _check_dimensions(self) -> None:
