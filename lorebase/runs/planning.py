@@ -11,7 +11,7 @@ from lorebase.runs.groups import GroupWork, PartitionWork
 from lorebase.runs.records import StepRunRecord
 from lorebase.runs.step import Step, StepExecutionContext
 
-WEIGHT_OF_A_TASK_RUN = 1024.0
+WEIGHT_OF_A_TASK_RUN = 2048.0
 """Chunks that one task run takes on: seconds of work, so that orchestration costs little of it."""
 
 BYTES_OF_A_CHUNK = 2048
