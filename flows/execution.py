@@ -39,12 +39,15 @@ class GroupCall:
         key: Where Prefect keeps the small result: knowledge base, step, group.
         record: What the group has finished, once it has.
         error: What the last try raised.
+        answer: What Prefect was given. Prefect knows results by the identity of the object: one that is gone could lend
+            its identity to another object, and a task run would seem to wait for what it does not.
     """
 
     def __init__(self, key: str, act: Callable[[], Awaitable[GroupRecord]]) -> None:
         self.key = key
         self.record: GroupRecord | None = None
         self.error: BaseException | None = None
+        self.answer: dict[str, Any] = {}
         self._act = act
 
     async def run(self) -> dict[str, Any]:
@@ -55,7 +58,8 @@ class GroupCall:
         except BaseException as error:
             self.error = error
             raise
-        return _reference_of(self.record)
+        self.answer = _reference_of(self.record)
+        return self.answer
 
 
 def _result_key(_: TaskRunContext, parameters: dict[str, Any]) -> str:
@@ -72,7 +76,8 @@ async def run_group(call: GroupCall) -> dict[str, Any]:
 @task(persist_result=True, result_serializer="json", cache_policy=CacheKeyFnPolicy(cache_key_fn=_result_key))
 async def show_finished_group(call: GroupCall) -> State[dict[str, Any]]:
     """Show a group of an earlier build; Prefect does not get here where it still has the group's result."""
-    return Completed(name=REUSED_STATE, message="Finished by an earlier build.", data={"key": call.key})
+    call.answer = {"key": call.key}
+    return Completed(name=REUSED_STATE, message="Finished by an earlier build.", data=call.answer)
 
 
 @task(persist_result=False, cache_policy=NO_CACHE)
@@ -104,6 +109,7 @@ class PrefectExecutor:
         self._concurrency = concurrency
         self._build = asyncio.current_task()
         self._state_of_artifact: dict[str, State[Any]] = {}
+        self._calls: list[GroupCall] = []  # kept for their answers, see there
 
     async def run_step(self, work: StepWork, spec: StepSpec, run: RunGroup, done: GroupDone) -> list[GroupRecord]:
         """Run every group once; see `StepExecutor.run_step`."""
@@ -156,6 +162,7 @@ class PrefectExecutor:
         upstream: Sequence[State[Any]],
     ) -> tuple[State[Any], GroupRecord]:
         call = GroupCall(self._key(work, group.key), lambda: run_bare(run, group))
+        self._calls.append(call)
 
         def translated(error: BaseException) -> BaseException:
             if isinstance(error, TimeoutError) and spec.timeout_seconds is not None:
@@ -188,6 +195,7 @@ class PrefectExecutor:
         self, work: StepWork, group_key: str, label: str, upstream: Sequence[State[Any]]
     ) -> State[Any]:
         call = GroupCall(self._key(work, group_key), _never)
+        self._calls.append(call)
         shown = show_finished_group.with_options(
             name=work.name,
             task_run_name=_literal(f"{work.name} reused {label}"),
