@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from prefect import Task, task
 from prefect.cache_policies import NO_CACHE, CacheKeyFnPolicy
 from prefect.client.schemas.objects import State, TaskRun
-from prefect.context import TaskRunContext
+from prefect.context import FlowRunContext, TaskRunContext
 from prefect.exceptions import TerminationSignal
 from prefect.states import Completed
 
@@ -184,7 +185,6 @@ class PrefectExecutor:
             timeout_seconds=spec.timeout_seconds,
             # Whoever is here is unfinished by the object store, whatever Prefect remembers.
             refresh_cache=True,
-            **self._storage(),
         )
         state = await self._state_of(ready, call, wait_for=upstream)
         if state.is_completed() and call.record is not None:
@@ -201,7 +201,6 @@ class PrefectExecutor:
             task_run_name=_literal(f"{work.name} reused {label}"),
             tags=_tags(work),
             refresh_cache=False,
-            **self._storage(),
         )
         return await self._state_of(shown, call, wait_for=upstream)
 
@@ -219,7 +218,8 @@ class PrefectExecutor:
             UnavailableError: Prefect does not run it.
         """
         try:
-            state: State[Any] = await ready(argument, wait_for=list(wait_for), return_state=True)
+            with self._results_kept():
+                state: State[Any] = await ready(argument, wait_for=list(wait_for), return_state=True)
         except TerminationSignal as stop:
             # Prefect's handler of SIGTERM raises in whatever code runs at that moment, here in the work of one group,
             # but it is the whole build that is asked to stop.
@@ -238,8 +238,19 @@ class PrefectExecutor:
     def _key(self, work: StepWork, group_key: str) -> str:
         return f"{self._base_name}/{_path_part(work.name)}/{group_key}"
 
-    def _storage(self) -> dict[str, Any]:
-        return {"result_storage": self._results} if self._results is not None else {}
+    @contextmanager
+    def _results_kept(self) -> Iterator[None]:
+        """The flow run's context with our block as the place of results.
+
+        Given to each task instead, Prefect would resolve it again for every task run, with a new client of 25 ms.
+        """
+        run = FlowRunContext.get()
+        if run is None or self._results is None:
+            yield
+            return
+        store = run.result_store.model_copy(update={"result_storage": self._results})
+        with run.model_copy(update={"result_store": store}):
+            yield
 
 
 def _cause(
