@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -40,18 +41,18 @@ class GroupCall:
         key: Where Prefect keeps the small result: knowledge base, step, group.
         record: What the group has finished, once it has.
         error: What the last try raised.
-        answer: What Prefect was given. Prefect knows results by the identity of the object: one that is gone could lend
-            its identity to another object, and a task run would seem to wait for what it does not.
+        answer: What Prefect was given: one text, kept. Prefect knows results and what is in them by identity: a part
+            that two results share, or an identity that is used again, draws an edge that is not there.
     """
 
     def __init__(self, key: str, act: Callable[[], Awaitable[GroupRecord]]) -> None:
         self.key = key
         self.record: GroupRecord | None = None
         self.error: BaseException | None = None
-        self.answer: dict[str, Any] = {}
+        self.answer = ""
         self._act = act
 
-    async def run(self) -> dict[str, Any]:
+    async def run(self) -> str:
         """Do the work; the answer is the reference that Prefect keeps, never contents."""
         self.error = None
         try:
@@ -69,15 +70,15 @@ def _result_key(_: TaskRunContext, parameters: dict[str, Any]) -> str:
 
 
 @task(persist_result=True, result_serializer="json", cache_policy=CacheKeyFnPolicy(cache_key_fn=_result_key))
-async def run_group(call: GroupCall) -> dict[str, Any]:
+async def run_group(call: GroupCall) -> str:
     """Make the partitions of a group."""
     return await call.run()
 
 
 @task(persist_result=True, result_serializer="json", cache_policy=CacheKeyFnPolicy(cache_key_fn=_result_key))
-async def show_finished_group(call: GroupCall) -> State[dict[str, Any]]:
+async def show_finished_group(call: GroupCall) -> State[str]:
     """Show a group of an earlier build; Prefect does not get here where it still has the group's result."""
-    call.answer = {"key": call.key}
+    call.answer = json.dumps({"key": call.key})
     return Completed(name=REUSED_STATE, message="Finished by an earlier build.", data=call.answer)
 
 
@@ -268,9 +269,9 @@ def _cause(
     )
 
 
-def _reference_of(record: GroupRecord) -> dict[str, Any]:
+def _reference_of(record: GroupRecord) -> str:
     counts = [result.counts for result in record.partitions]
-    return {
+    reference = {
         "group": record.group_key,
         "step": record.step_fingerprint,
         "run": record.run_id,
@@ -279,6 +280,7 @@ def _reference_of(record: GroupRecord) -> dict[str, Any]:
         "items": sum(count.items for count in counts),
         "failed_items": sum(count.failed_items for count in counts),
     }
+    return json.dumps(reference)
 
 
 def _literal(name: str) -> str:
