@@ -147,16 +147,22 @@ async def test_waiter_cancelled_just_as_it_is_given_a_slot_passes_it_on():
 def test_one_limiter_serves_two_event_loops_in_a_row():
     limiter = EndpointLimiter(max_concurrency=1, requests_per_minute=60_000)
 
+    served = 0
+
     async def use() -> None:
         async def one() -> None:
+            nonlocal served
             async with limiter.slot():
                 await limiter.turn(1)
                 await asyncio.sleep(0)
+                served += 1
 
         await asyncio.gather(*(one() for _ in range(5)))
 
     asyncio.run(use())
     asyncio.run(use())
+
+    assert served == 10
 
 
 def test_slots_are_shared_by_event_loops_in_several_threads():
