@@ -101,7 +101,7 @@ class Collection:
         with self._connection.write_lock:
             there = self.count(where)
             if there:
-                self._ask(lambda client: client.delete(self._name, filter=expression, timeout=self._timeout))
+                self._ask(self._connection.write, partial(self._delete, expression))
         return there
 
     def count(self, where: Filter) -> int:
@@ -109,8 +109,10 @@ class Collection:
         expression = render(where)
         if expression is None:
             return 0
-        rows = self._query(expression, ["count(*)"])
-        return int(str(rows[0]["count(*)"])) if rows else 0
+        answer = self._ask(
+            partial(self._connection.count, f"{self._name}: {expression}"), partial(self._count, expression)
+        )
+        return answer or 0
 
     def fields(self, where: Filter) -> list[EntityFields]:
         """The scalar fields of the rows that match, by rising chunk id."""
@@ -122,14 +124,14 @@ class Collection:
     def drop(self) -> None:
         """Remove the collection."""
         with suppress(CollectionNotFoundError):
-            self._connection.call(lambda client: client.drop_collection(self._name, timeout=self._timeout))
+            self._connection.write(lambda client: client.drop_collection(self._name, timeout=self._timeout))
 
     def _make(self) -> None:
         if self._connection.call(lambda client: client.has_collection(self._name, timeout=self._timeout)):
             self._check_dimensions()
             self._finish()
             return
-        self._connection.call(
+        self._connection.write(
             lambda client: client.create_collection(
                 self._name, schema=self._schema(), consistency_level="Strong", timeout=self._timeout
             )
@@ -167,7 +169,20 @@ class Collection:
 
     def _write(self, rows: Sequence[Row]) -> None:
         for batch in batches(rows, self._connection.deployment.message_bytes):
-            self._connection.call(partial(self._send, batch))
+            self._connection.write(partial(self._send, batch))
+
+    def _delete(self, expression: str, client: MilvusClient) -> None:
+        client.delete(self._name, filter=expression, timeout=self._timeout)
+
+    def _count(self, expression: str, client: MilvusClient) -> int:
+        rows = client.query(
+            self._name,
+            filter=expression,
+            output_fields=["count(*)"],
+            timeout=self._timeout,
+            consistency_level="Strong",
+        )
+        return int(rows[0]["count(*)"])
 
     def _send(self, batch: list[Row], client: MilvusClient) -> None:
         client.upsert(self._name, batch, timeout=self._timeout)
@@ -196,10 +211,7 @@ class Collection:
         rows = self._connection.deployment.message_bytes // (content_bytes + SCALAR_ROW_BYTES)
         return max(1, min(rows, MAX_PAGE_ROWS))
 
-    def _query(self, expression: str, output_fields: list[str], limit: int | None = None) -> list[Row]:
-        # Without the second setting a server may stop at `limit` rows of one segment and skip lower ids of another.
-        paging = {} if limit is None else {"limit": limit, "reduce_stop_for_best": True}
-
+    def _query(self, expression: str, output_fields: list[str], limit: int) -> list[Row]:
         def ask(client: MilvusClient) -> list[Row]:
             found = client.query(
                 self._name,
@@ -207,11 +219,13 @@ class Collection:
                 output_fields=output_fields,
                 timeout=self._timeout,
                 consistency_level="Strong",
-                **paging,
+                limit=limit,
+                # Without it a server may stop at `limit` rows of one segment and skip lower ids of another.
+                reduce_stop_for_best=True,
             )
             return [dict(row) for row in found]
 
-        return self._ask(ask) or []
+        return self._ask(self._connection.call, ask) or []
 
     def _search(
         self, data: RowValue, field: str, expression: str, limit: int, parameters: Callable[[int], dict[str, int]]
@@ -238,14 +252,14 @@ class Collection:
                 for hit in found[0]
             ]
 
-        return self._ask(ask) or []
+        return self._ask(self._connection.call, ask) or []
 
-    def _ask(self, request: Callable[[MilvusClient], T]) -> T | None:
+    def _ask(self, call: Callable[[Callable[[MilvusClient], T]], T], request: Callable[[MilvusClient], T]) -> T | None:
         """The answer; None where there is no collection. A released collection is loaded once."""
         try:
-            return self._connection.call(request)
+            return call(request)
         except CollectionNotFoundError:
             return None
         except CollectionNotLoadedError:
             self._connection.call(lambda client: client.load_collection(self._name, timeout=self._timeout))
-            return self._connection.call(request)
+            return call(request)

@@ -19,6 +19,7 @@ from pymilvus.exceptions import (  # type: ignore[import-untyped]  # ships no ty
     PrimaryKeyException,
 )
 
+from lorebase.adapters.milvus.counts import KnownCounts
 from lorebase.adapters.milvus.deployment import EMBEDDED, SERVER, Deployment, MilvusLimits
 from lorebase.adapters.milvus.embedded import EmbeddedMilvus
 from lorebase.errors import DependencyError, MalformedAnswerError, RefusedError, UnavailableError
@@ -82,6 +83,14 @@ class Connection(Protocol):
         """The answer to a request, with foreign errors translated."""
         ...
 
+    def write(self, request: Callable[[MilvusClient], T]) -> T:
+        """The answer to a request that may change what the Milvus holds."""
+        ...
+
+    def count(self, question: str, request: Callable[[MilvusClient], int]) -> int:
+        """The answer to a request for a count; a Milvus that only this process can change may know it already."""
+        ...
+
     def close(self) -> None:
         """Give the connection back; the next call opens it anew."""
         ...
@@ -101,11 +110,15 @@ class _Connection(ABC):
         self._client: MilvusClient | None = None
 
     def call(self, request: Callable[[MilvusClient], T]) -> T:
-        try:
-            with self._in_use() as client:
-                return request(client)
-        except (MilvusException, grpc.RpcError) as error:
-            raise _translated(error, self._name) from error
+        with self._in_use() as client:
+            return request(client)
+
+    def write(self, request: Callable[[MilvusClient], T]) -> T:
+        return self.call(request)
+
+    def count(self, question: str, request: Callable[[MilvusClient], int]) -> int:
+        del question
+        return self.call(request)
 
     def close(self) -> None:
         """Close once the calls under way have been answered: a build that ends must not break off somebody's query."""
@@ -120,16 +133,20 @@ class _Connection(ABC):
 
     @contextmanager
     def _in_use(self) -> Iterator[MilvusClient]:
-        with self._turn:
-            self._turn.wait_for(lambda: not self._closing)
-            client = self._opened()
-            self._calls += 1
+        """The open client, not closed while it is in use, with foreign errors translated."""
         try:
-            yield client
-        finally:
             with self._turn:
-                self._calls -= 1
-                self._turn.notify_all()
+                self._turn.wait_for(lambda: not self._closing)
+                client = self._opened()
+                self._calls += 1
+            try:
+                yield client
+            finally:
+                with self._turn:
+                    self._calls -= 1
+                    self._turn.notify_all()
+        except (MilvusException, grpc.RpcError) as error:
+            raise _translated(error, self._name) from error
 
     def _opened(self) -> MilvusClient:
         with self._turn:
@@ -179,18 +196,54 @@ class EmbeddedConnection(_Connection):
 
     def __init__(self, database: Path, limits: MilvusLimits) -> None:
         super().__init__(str(database), EMBEDDED, limits)
+        self._counts = KnownCounts(database.absolute())
         self._server = EmbeddedMilvus(
             database,
             lock_timeout_seconds=limits.lock_timeout_seconds,
             start_timeout_seconds=limits.connect_timeout_seconds,
+            on_stopped=self._counts.save,
         )
 
+    def write(self, request: Callable[[MilvusClient], T]) -> T:
+        """The answer to a request that may change the database; nothing that was counted before is known after it."""
+        with self.write_lock, self._in_use() as client:
+            self._counts.forget()
+            try:
+                return request(client)
+            finally:
+                self._counts.forget()  # a count that was asked beside it may be of before or after
+
+    def count(self, question: str, request: Callable[[MilvusClient], int]) -> int:
+        """The answer to a count: what is known of the unchanged database, or else what Milvus says."""
+        with self.write_lock:
+            with self._turn:
+                known = self._known(question)
+            if known is None:
+                known = self.call(request)
+                self._counts.keep(question, known)
+            return known
+
+    def _known(self, question: str) -> int | None:
+        """What is known without opening the file; called by one thread at a time."""
+        if self._client is not None and self._server.alive:
+            return self._counts.get(question)
+        with self._server.held() as held:
+            if not held:
+                return None
+            self._counts.load()
+            return self._counts.get(question)
+
     def _usable(self) -> bool:
-        return self._server.alive
+        if not self._server.alive:
+            self._counts.forget()  # it died: nobody knows what reached the file
+            return False
+        return True
 
     def _open(self) -> MilvusClient:
+        address = self._server.start()
+        self._counts.load()
         return MilvusClient(
-            self._server.start(),
+            address,
             timeout=self.limits.connect_timeout_seconds,
             dedicated=True,
             grpc_options=_NO_PINGS,

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import tenacity
@@ -30,11 +31,27 @@ MAX_SOCKET_PATH_BYTES = 100
 class EmbeddedMilvus:
     """The process that serves one database file. Not safe for several threads at once: its owner locks."""
 
-    def __init__(self, database: Path, *, lock_timeout_seconds: float, start_timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        database: Path,
+        *,
+        lock_timeout_seconds: float,
+        start_timeout_seconds: float,
+        on_stopped: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Nothing runs yet.
+
+        Args:
+            database: Its file.
+            lock_timeout_seconds: How long to wait for another owner.
+            start_timeout_seconds: How long to wait for the process.
+            on_stopped: Called when the process has ended as it was told to and the file is still locked.
+        """
         self._database = database.absolute()
         self._lock_path = self._database.with_name(f".{self._database.name}.lock")
         self._lock_timeout_seconds = lock_timeout_seconds
         self._start_timeout_seconds = start_timeout_seconds
+        self._on_stopped = on_stopped
         self._lock: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._socket_folder: Path | None = None
@@ -71,21 +88,44 @@ class EmbeddedMilvus:
 
     def stop(self) -> None:
         """Give the file back: after this another process can open it. Safe to repeat."""
-        if self._lock is not None:
-            # The server watches this lock and ends when its owner lets go. The lock file stays: deleting it would
-            # let a third process lock a new file of the same name while this one still counts.
-            os.close(self._lock)
-            self._lock = None
         if self._process is not None:
+            assert self._lock is not None  # noqa: S101 (taken before the process is started)
+            has_obeyed = self.alive
+            # The server watches this lock and ends when its owner lets go.
+            fcntl.lockf(self._lock, fcntl.LOCK_UN)
             try:
                 self._process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+                has_obeyed = False
             self._process = None
+            if has_obeyed:
+                self._on_stopped()
+        if self._lock is not None:
+            # The lock file stays: deleting it would let a third process lock a new file of the same name while this
+            # one still counts.
+            os.close(self._lock)
+            self._lock = None
         if self._socket_folder is not None:
             shutil.rmtree(self._socket_folder, ignore_errors=True)
             self._socket_folder = None
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[bool]:
+        """Hold the file, if nobody else does, without starting the process; tells whether it is held."""
+        if self._lock is not None:
+            yield True
+            return
+        try:
+            lock = _lock(self._lock_path)
+        except OSError:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            os.close(lock)
 
     def _wait_for_lock(self) -> int:
         attempts = tenacity.Retrying(
