@@ -1,0 +1,1 @@
+"""How answers reach a reader: outputs, text masters, slots, reply formats, bubbles and reply events."""
