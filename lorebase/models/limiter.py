@@ -54,7 +54,7 @@ class EndpointLimiter:
             self._slots.release()
 
     async def turn(self, tokens: int) -> None:
-        """Wait until a request of `tokens` input tokens may be sent.
+        """Wait until a request of `tokens` tokens may be sent.
 
         A request over the whole minute's tokens is let through, and the next ones wait for as long as it takes.
         """
@@ -63,6 +63,11 @@ class EndpointLimiter:
             ready_at = max(self._requests.reserve(now, 1), self._tokens.reserve(now, tokens))
         while (wait := max(ready_at, self._paused_until) - self._clock()) > 0:
             await self._sleep(wait)
+
+    def charge(self, tokens: int) -> None:
+        """Count tokens that a request took beyond those of its turn, such as its answer's; later ones wait for them."""
+        with self._lock:
+            self._tokens.reserve(self._clock(), tokens)
 
     def pause(self, seconds: float) -> None:
         """Let nobody through for `seconds` from now; a longer pause that is running stays."""

@@ -46,17 +46,20 @@ class ModelUsage:
         calls: Requests that reached the model, failed ones included.
         input_tokens: As the model says, or counted with its tokenizer where it does not say.
         output_tokens: Likewise; 0 for embeddings.
+        cached_calls: Requests that were answered by a call ledger instead; they took nothing.
     """
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_calls: int = 0
 
     def __add__(self, other: ModelUsage) -> ModelUsage:
         return ModelUsage(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
+            self.cached_calls + other.cached_calls,
         )
 
 

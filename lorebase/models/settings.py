@@ -1,10 +1,11 @@
-"""What a recipe says about its embedding model, and what a workspace says about the endpoints that serve models."""
+"""What a recipe says about its models, and what a workspace says about the endpoints that serve models."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 LOCAL_PROVIDER = "local"
+CHAT_PROVIDER = "chat"
 
 
 class EmbeddingModelSpec(BaseModel):
@@ -36,6 +37,36 @@ class EmbeddingModelSpec(BaseModel):
     )
 
 
+class ChatModelSpec(BaseModel):
+    """Which model extracts, rewrites, answers: the part of a recipe below `models.chat`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider: str = Field(min_length=1, description="Name of an endpoint of the workspace.")
+    model: str = Field(min_length=1, description="Name of the model at its provider.")
+    temperature: float | None = Field(None, ge=0, le=2, description="Sent only if given; some models refuse it.")
+    max_output_tokens: int | None = Field(
+        None, ge=1, description="Longest answer, what the model thinks included; None leaves it to the endpoint."
+    )
+    reasoning_effort: str = Field("", description='As the model calls it, such as "low"; empty is not sent.')
+    context_tokens: int | None = Field(None, ge=256, description="Most tokens of a request and its answer together.")
+
+
+class RerankModelSpec(BaseModel):
+    """Which model orders what a search found: the part of a recipe below `models.rerank`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider: str = Field(
+        min_length=1,
+        description='Name of an endpoint of the workspace that serves /rerank, or "chat" for the recipe\'s chat model.',
+    )
+    model: str | None = Field(None, min_length=1, description="Name of the model; left out for the chat model.")
+    path: str = Field("rerank", min_length=1, description="Below the endpoint's base_url.")
+    max_texts: int = Field(50, ge=1, le=1000, description="Most texts that one question orders.")
+    max_chars_per_text: int = Field(2000, ge=50, description="What is sent of each text, from its beginning.")
+
+
 class EndpointConfig(BaseModel):
     """Where an OpenAI-compatible endpoint is and how much it may be asked: a workspace's part below `endpoints`."""
 
@@ -45,7 +76,9 @@ class EndpointConfig(BaseModel):
     api_key: SecretStr | None = Field(None, description="Bearer token; None where the endpoint wants none.")
     max_concurrency: int = Field(8, ge=1, le=1024, description="Most requests under way at once, in one process.")
     requests_per_minute: int | None = Field(None, ge=1, description="Most requests a minute; None is no limit.")
-    tokens_per_minute: int | None = Field(None, ge=1, description="Most input tokens a minute; None is no limit.")
+    tokens_per_minute: int | None = Field(
+        None, ge=1, description="Most tokens a minute, those of answers once they are known; None is no limit."
+    )
     timeout_seconds: float = Field(
         120.0, gt=0, description="Longest time for one request with all its retries and waiting between them."
     )

@@ -15,7 +15,7 @@ one of whose texts contains it:
 | kind | what happens |
 |---|---|
 | throttle | 429; `retry_after` goes into the header of that name, `message` into the body |
-| error | `status` with `message` |
+| error | `status` with `message` and `code` |
 | unauthorized, unknown_model | 401, 404 as OpenAI words them |
 | stall | the request is taken and never answered |
 | cut | half of the answer, then the connection is gone |
@@ -28,7 +28,11 @@ one of whose texts contains it:
 | no_json | 200 with a web page |
 | refuse_dimensions | 400 if the request has the field `dimensions` |
 | max_tokens | 400 if the request has more than `limit` tokens (bytes / 4) over all texts |
-| chat | the answer of a chat completion is `content` |
+| chat | the answer of a chat completion is `content`, after `reasoning`, ending with `finish`; see its other fields |
+| refuse_field | 400 with `message` if a chat request has the `field`; `content` narrows it to one value of its `type` |
+| error_body | a chat completion that is `{"error": {"message", "code": status}}` under status 200 |
+| no_choices, no_finish | a chat completion without choices; a stream that ends without a finish |
+| scores | a reranking answers `scores` in the order of the texts, and no more |
 """
 
 from __future__ import annotations
@@ -49,34 +53,22 @@ from typing import Any, Self
 import numpy as np
 import orjson
 import uvicorn
-from numpy.typing import NDArray
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from lorebase.models.vectors import unit_rows
-
-DIMENSIONS = 384
-_GROUP_BYTES = 65_536
-
-
-@dataclass(slots=True)
-class Script:
-    """One order to misbehave; see the table above."""
-
-    kind: str
-    times: int | None = 1
-    marker: str | None = None
-    retry_after: str | None = None
-    message: str = ""
-    status: int = 500
-    width: int = 8
-    limit: int = 0
-    content: str = ""
-
-    def applies_to(self, texts: Sequence[str]) -> bool:
-        return self.times != 0 and (self.marker is None or any(self.marker in text for text in texts))
+from tests.fakes.hash_vectors import DIMENSIONS, hash_vectors
+from tests.fakes.openai_server_chat import (
+    CHAT_KINDS,
+    Script,
+    chat_answer,
+    chat_completion,
+    chat_events,
+    refused_field,
+    rerank_answer,
+    tokens_of,
+)
 
 
 @dataclass(slots=True)
@@ -91,6 +83,8 @@ class Stats:
     most_in_flight: int = 0
     largest_request_inputs: int = 0
     chat_requests: int = 0
+    messages: list[list[dict[str, Any]]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     authorizations: Counter[str] = field(default_factory=Counter)
@@ -101,41 +95,6 @@ class Stats:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _tokens_of(texts: Sequence[str]) -> int:
-    return sum(-(-len(text.encode()) // 4) for text in texts)
-
-
-def hash_vectors(texts: Sequence[str], dimensions: int = DIMENSIONS) -> NDArray[np.float32]:
-    """One unit row a text: its byte trigrams, hashed into signed buckets. Does not depend on the other texts."""
-    encoded = [text.encode() + b"\0\0" for text in texts]
-    counts = np.zeros((len(encoded), 2, dimensions), dtype=np.int64)
-    start = 0
-    while start < len(encoded):  # group by group, so that the arrays of one stay in the processor's cache
-        end, size = start, 0
-        while end < len(encoded) and size < _GROUP_BYTES:
-            size += len(encoded[end])
-            end += 1
-        counts[start:end] = _trigram_counts(encoded[start:end], dimensions)
-        start = end
-    rows = (counts[:, 0] - counts[:, 1]).astype(np.float32)
-    rows[~rows.any(axis=1), 0] = 1.0
-    return unit_rows(rows)
-
-
-def _trigram_counts(encoded: Sequence[bytes], dimensions: int) -> NDArray[np.int64]:
-    joined = np.frombuffer(b"".join(encoded), dtype=np.uint8).astype(np.uint32)
-    hashed = (joined[:-2] * np.uint32(0x9E3779B1)) ^ (joined[1:-1] * np.uint32(0x85EBCA77))
-    hashed = (hashed ^ (joined[2:] * np.uint32(0xC2B2AE3D))) * np.uint32(0x27D4EB2F)
-    hashed ^= hashed >> np.uint32(15)
-    cells = len(encoded) * 2 * dimensions
-    lengths = [len(each) for each in encoded]
-    first_cell = np.repeat(np.arange(0, cells, 2 * dimensions, dtype=np.int64), lengths)
-    ends = np.cumsum(lengths)
-    first_cell[np.concatenate((ends - 2, ends - 1))] = cells  # these trigrams reach into the next text
-    counts = np.bincount(first_cell[:-2] + hashed % np.uint32(2 * dimensions), minlength=cells)[:cells]
-    return counts.reshape(len(encoded), 2, dimensions)
 
 
 class _State:
@@ -150,7 +109,7 @@ class _State:
     def take(self, texts: Sequence[str], *, chat: bool) -> Script | None:
         with self.lock:
             for script in self.scripts:
-                if (script.kind == "chat") <= chat and script.applies_to(texts):
+                if (script.kind in CHAT_KINDS) <= chat and script.applies_to(texts):
                     if script.times is not None:
                         script.times -= 1
                     return script
@@ -161,7 +120,7 @@ class _State:
             stats = self.stats
             stats.requests += 1
             stats.inputs += len(texts)
-            stats.tokens += _tokens_of(texts)
+            stats.tokens += tokens_of(texts)
             stats.in_flight += 1
             stats.most_in_flight = max(stats.most_in_flight, stats.in_flight)
             stats.largest_request_inputs = max(stats.largest_request_inputs, len(texts))
@@ -190,7 +149,7 @@ def _refusal(  # noqa: PLR0911 (one row of the table above each)
             headers = {"Retry-After": script.retry_after} if script.retry_after is not None else None
             return _error(429, script.message or "Rate limit reached", "rate_limit_exceeded", headers)
         case Script(kind="error"):
-            return _error(script.status, script.message or "scripted error")
+            return _error(script.status, script.message or "scripted error", script.code or None)
         case Script(kind="unauthorized"):
             return _error(401, "Incorrect API key provided: sk-12**********89.", "invalid_api_key")
         case Script(kind="unknown_model"):
@@ -201,8 +160,8 @@ def _refusal(  # noqa: PLR0911 (one row of the table above each)
             return Response("<html><body>Welcome</body></html>", media_type="text/html")
         case Script(kind="refuse_dimensions") if "dimensions" in body:
             return _error(400, f"Model {body.get('model')} does not support matryoshka representation.")
-        case Script(kind="max_tokens") if _tokens_of(texts) > script.limit:
-            said = f"Requested {_tokens_of(texts)} tokens, max {script.limit} tokens per request"
+        case Script(kind="max_tokens") if tokens_of(texts) > script.limit:
+            said = f"Requested {tokens_of(texts)} tokens, max {script.limit} tokens per request"
             return _error(400, said, "max_tokens_per_request")
     return None
 
@@ -227,7 +186,7 @@ def _embeddings_body(script: Script | None, texts: Sequence[str], dimensions: in
             data.append(data[0])
         case _:
             pass
-    tokens = _tokens_of(texts)
+    tokens = tokens_of(texts)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     content = orjson.dumps(
         {"object": "list", "data": data, "model": model, "usage": usage}, option=orjson.OPT_SERIALIZE_NUMPY
@@ -279,6 +238,9 @@ class _Routes:
         state = self._state
         state.began(texts, body, request.headers.get("authorization", ""))
         state.stats.chat_requests += 1
+        if state.keep_bodies:
+            state.stats.messages.append(body["messages"])
+            state.stats.headers.append(dict(request.headers))
         try:
             script = state.take(texts, chat=True)
             if script and script.kind == "stall":
@@ -287,13 +249,34 @@ class _Routes:
             refusal = _refusal(script, texts, body)
             if refusal is not None:
                 return refusal
-            content = script.content if script and script.kind == "chat" else texts[-1]
+            refusal = refused_field(script, body)
+            if refusal:
+                return _error(400, refusal)
+            answer = chat_answer(script, texts[-1])
             if body.get("stream"):
-                return StreamingResponse(_chat_events(body, texts, content), media_type="text/event-stream")
-            answer = orjson.dumps(_chat_completion(body, texts, content))
+                events = chat_events(script, body, texts, answer)
+                return StreamingResponse(events, media_type="text/event-stream")
+            content = orjson.dumps(chat_completion(script, body, texts, answer))
             return (
-                _half_of(answer) if script and script.kind == "cut" else Response(answer, media_type="application/json")
+                _half_of(content)
+                if script and script.kind == "cut"
+                else Response(content, media_type="application/json")
             )
+        finally:
+            state.ended()
+
+    async def rerank(self, request: Request) -> Response:
+        body = orjson.loads(await request.body())
+        texts = [body["query"], *body["documents"]]
+        state = self._state
+        state.began(texts, body, request.headers.get("authorization", ""))
+        try:
+            script = state.take(texts, chat=False)
+            if script and script.kind == "stall":
+                await _until_the_client_leaves(request)
+            await asyncio.sleep(state.latency_seconds)
+            refusal = _refusal(script, texts, body)
+            return refusal if refusal is not None else JSONResponse(rerank_answer(script, body))
         finally:
             state.ended()
 
@@ -312,50 +295,13 @@ class _Routes:
         return Response(status_code=204)
 
 
-def _usage(texts: Sequence[str], content: str) -> dict[str, int]:
-    sent, answered = _tokens_of(texts), _tokens_of([content])
-    return {"prompt_tokens": sent, "completion_tokens": answered, "total_tokens": sent + answered}
-
-
-def _chat_completion(body: dict[str, Any], texts: Sequence[str], content: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": content}
-    return {
-        "id": "chatcmpl-fake",
-        "object": "chat.completion",
-        "created": 0,
-        "model": body["model"],
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": _usage(texts, content),
-    }
-
-
-async def _chat_events(body: dict[str, Any], texts: Sequence[str], content: str) -> AsyncIterator[bytes]:
-    def event(choices: list[dict[str, Any]], usage: dict[str, int] | None = None) -> bytes:
-        chunk: dict[str, Any] = {
-            "id": "chatcmpl-fake",
-            "object": "chat.completion.chunk",
-            "created": 0,
-            "model": body["model"],
-            "choices": choices,
-        }
-        if usage is not None:
-            chunk["usage"] = usage
-        return b"data: " + orjson.dumps(chunk) + b"\n\n"
-
-    for start in range(0, len(content), 8):
-        yield event([{"index": 0, "delta": {"content": content[start : start + 8]}, "finish_reason": None}])
-    yield event([{"index": 0, "delta": {}, "finish_reason": "stop"}])
-    if (body.get("stream_options") or {}).get("include_usage"):
-        yield event([], _usage(texts, content))
-    yield b"data: [DONE]\n\n"
-
-
 def _application(state: _State) -> Starlette:
     routes = _Routes(state)
     return Starlette(
         routes=[
             Route("/v1/embeddings", routes.embeddings, methods=["POST"]),
             Route("/v1/chat/completions", routes.chat, methods=["POST"]),
+            Route("/v1/rerank", routes.rerank, methods=["POST"]),
             Route("/v1/models", routes.models),
             Route("/_stats", routes.stats),
             Route("/_script", routes.script, methods=["POST"]),

@@ -1,13 +1,17 @@
-"""From a recipe's embedding model to an embedder."""
+"""From what a recipe says about its models to models."""
 
 from __future__ import annotations
 
 import pytest
 
-from lorebase.adapters.models.factory import open_embedder
+from lorebase.adapters.models.factory import open_chat, open_embedder, open_reranker
+from lorebase.adapters.models.rerank_endpoint import EndpointReranker
 from lorebase.errors import ConfigurationError, RefusedError
-from lorebase.models.settings import EmbeddingModelSpec, EndpointConfig
+from lorebase.models.chat import ChatProfile
+from lorebase.models.rerank_chat import ChatReranker
+from lorebase.models.settings import ChatModelSpec, EmbeddingModelSpec, EndpointConfig, RerankModelSpec
 from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.scripted_chat import ScriptedChat
 
 
 async def test_an_empty_spec_opens_the_local_default():
@@ -94,3 +98,42 @@ async def test_room_is_left_for_the_prefix():
     )
 
     assert (await open_embedder(spec, endpoints)).profile.max_input_tokens == 512 - 3
+
+
+ENDPOINTS = {"gate": EndpointConfig(base_url="http://127.0.0.1:9/v1", max_concurrency=3)}
+
+
+def test_a_chat_model_has_what_the_recipe_says():
+    spec = ChatModelSpec(provider="gate", model="m", temperature=0.0, max_output_tokens=99, reasoning_effort="low")
+
+    model = open_chat(spec, ENDPOINTS)
+
+    assert model.profile == ChatProfile("gate", "m", 0.0, 99, "low")
+    assert model.max_concurrency == 3
+
+
+def test_a_chat_model_or_reranker_of_an_unknown_provider_names_those_there_are():
+    with pytest.raises(ConfigurationError, match=r"'local'.*Choose one of: gate;"):
+        open_chat(ChatModelSpec(provider="local", model="m"), ENDPOINTS)
+    with pytest.raises(ConfigurationError, match="Choose one of: chat, gate;"):
+        open_reranker(RerankModelSpec(provider="gone", model="m"), ENDPOINTS)
+    with pytest.raises(ConfigurationError, match="Add it below endpoints"):
+        open_chat(ChatModelSpec(provider="gate", model="m"), {})
+
+
+def test_a_reranker_is_an_endpoint_or_the_chat_model():
+    chat = ScriptedChat()
+
+    endpoint = open_reranker(RerankModelSpec(provider="gate", model="m", max_texts=3), ENDPOINTS)
+    judge = open_reranker(RerankModelSpec(provider="chat", max_texts=4), ENDPOINTS, chat=chat)
+
+    assert isinstance(endpoint, EndpointReranker)
+    assert isinstance(judge, ChatReranker)
+    assert (endpoint.max_texts, judge.max_texts) == (3, 4)
+
+
+def test_a_reranker_needs_a_model():
+    with pytest.raises(ConfigurationError, match="no model"):
+        open_reranker(RerankModelSpec(provider="gate"), ENDPOINTS)
+    with pytest.raises(ConfigurationError, match="the recipe has none"):
+        open_reranker(RerankModelSpec(provider="chat"), ENDPOINTS)

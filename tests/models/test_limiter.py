@@ -192,3 +192,14 @@ def test_slots_are_shared_by_event_loops_in_several_threads():
 
     assert done == 80
     assert most == 2
+
+
+async def test_tokens_that_are_charged_afterwards_hold_up_the_next_request():
+    clock = WaitingClock()
+    limiter = EndpointLimiter(max_concurrency=1, tokens_per_minute=6_000, clock=clock, sleep=clock.sleep)
+
+    await limiter.turn(100)
+    limiter.charge(2_900)
+    passed = await moments(limiter, clock, [100])
+
+    assert passed == pytest.approx([29])

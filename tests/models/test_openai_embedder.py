@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorebase.adapters.models.factory import open_embedder
-from lorebase.adapters.models.openai_client import OpenAIEndpoint, limiter_of
+from lorebase.adapters.models.openai_client import OpenAIEndpoint
 from lorebase.adapters.models.openai_embedder import Input, OpenAIEmbedder, packed
 from lorebase.clock import SystemClock
 from lorebase.errors import (
@@ -363,14 +363,6 @@ async def test_all_embedders_of_an_endpoint_share_its_limit(server, opened):
     await asyncio.gather(first.embed_passages(texts), second.embed_passages(texts), second.embed_queries(texts))
 
     assert server.stats.most_in_flight <= 2
-
-
-def test_endpoints_with_different_keys_have_limiters_of_their_own():
-    def config(key: str) -> EndpointConfig:
-        return EndpointConfig.model_validate({"base_url": "http://127.0.0.1:9/v1", "api_key": key})
-
-    assert limiter_of(config("a")) is limiter_of(config("a"))
-    assert limiter_of(config("a")) is not limiter_of(config("b"))
 
 
 def test_connections_of_one_event_loop_are_neither_used_nor_left_open_in_the_next(server):

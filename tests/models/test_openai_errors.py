@@ -8,7 +8,8 @@ import httpx2
 import openai
 import pytest
 
-from lorebase.adapters.models.openai_errors import retry_after_seconds, translated
+from lorebase.adapters.models.endpoint_errors import retry_after_seconds
+from lorebase.adapters.models.openai_errors import translated
 from lorebase.errors import DependencyError, RateLimitedError, RefusedError, UnavailableError
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)

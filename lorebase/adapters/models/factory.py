@@ -1,4 +1,4 @@
-"""From what a recipe says about its embedding model to an embedder."""
+"""From what a recipe says about its models to models."""
 
 from __future__ import annotations
 
@@ -8,16 +8,29 @@ from random import Random
 
 from openai import AsyncOpenAI
 
+from lorebase.adapters.models.endpoint_queue import CallCount
 from lorebase.adapters.models.local import LocalEmbedder
 from lorebase.adapters.models.local_engines import DEFAULT_LOCAL_MODEL, LOCAL_MODELS
 from lorebase.adapters.models.openai_answers import read_answer
-from lorebase.adapters.models.openai_client import CallCount, OpenAIEndpoint
+from lorebase.adapters.models.openai_chat import OpenAIChat
+from lorebase.adapters.models.openai_client import OpenAIEndpoint
 from lorebase.adapters.models.openai_embedder import OpenAIEmbedder, Prefixes
+from lorebase.adapters.models.rerank_endpoint import EndpointReranker
 from lorebase.clock import Clock, SystemClock
 from lorebase.errors import ConfigurationError
 from lorebase.fingerprint import fingerprint
+from lorebase.models.chat import ChatModel, ChatProfile
 from lorebase.models.ports import Embedder, EmbeddingProfile
-from lorebase.models.settings import LOCAL_PROVIDER, EmbeddingModelSpec, EndpointConfig
+from lorebase.models.rerank import Reranker
+from lorebase.models.rerank_chat import ChatReranker
+from lorebase.models.settings import (
+    CHAT_PROVIDER,
+    LOCAL_PROVIDER,
+    ChatModelSpec,
+    EmbeddingModelSpec,
+    EndpointConfig,
+    RerankModelSpec,
+)
 from lorebase.models.token_estimate import estimate_tokens
 
 _UNKNOWN_MAX_INPUT_TOKENS = 512  # what the smallest of the usual models take; more would be cut off unseen by some
@@ -65,13 +78,7 @@ async def open_embedder(
     """
     if spec.provider == LOCAL_PROVIDER:
         return _local(spec)
-    if spec.provider not in endpoints:
-        known = ", ".join(sorted({LOCAL_PROVIDER, *endpoints}))
-        raise ConfigurationError(
-            f"The recipe names the provider {spec.provider!r}, and the workspace has no endpoint of that name.",
-            remedy=f"Choose one of: {known}; or add it below endpoints.",
-            provider=spec.provider,
-        )
+    config = _config_of(spec.provider, endpoints, LOCAL_PROVIDER)
     if spec.model is None:
         raise ConfigurationError(
             f"The recipe names the endpoint {spec.provider!r} and no model.",
@@ -80,11 +87,100 @@ async def open_embedder(
         )
     endpoint = OpenAIEndpoint(
         spec.provider,
-        endpoints[spec.provider],
+        config,
         clock=clock or SystemClock(),
         random=random or Random(),  # noqa: S311 (jitter)
     )
     return await _remote(spec, spec.model, endpoint)
+
+
+def open_chat(
+    spec: ChatModelSpec,
+    endpoints: Mapping[str, EndpointConfig],
+    *,
+    clock: Clock | None = None,
+    random: Random | None = None,
+) -> ChatModel:
+    """The chat model that a recipe asks for; nothing is asked of the endpoint.
+
+    Args:
+        spec: What the recipe says.
+        endpoints: As in `open_embedder`.
+        clock: As in `open_embedder`.
+        random: As in `open_embedder`.
+
+    Raises:
+        ConfigurationError: The workspace has no endpoint of that name.
+    """
+    profile = ChatProfile(
+        provider=spec.provider,
+        model=spec.model,
+        temperature=spec.temperature,
+        max_output_tokens=spec.max_output_tokens,
+        reasoning_effort=spec.reasoning_effort,
+        context_tokens=spec.context_tokens,
+    )
+    endpoint = OpenAIEndpoint(
+        spec.provider,
+        _config_of(spec.provider, endpoints),
+        clock=clock or SystemClock(),
+        random=random or Random(),  # noqa: S311 (jitter)
+    )
+    return OpenAIChat(profile, endpoint)
+
+
+def open_reranker(
+    spec: RerankModelSpec,
+    endpoints: Mapping[str, EndpointConfig],
+    *,
+    chat: ChatModel | None = None,
+    clock: Clock | None = None,
+    random: Random | None = None,
+) -> Reranker:
+    """The reranker that a recipe asks for; nothing is asked of the endpoint.
+
+    Args:
+        spec: What the recipe says.
+        endpoints: As in `open_embedder`.
+        chat: The recipe's chat model, for a reranker whose provider is "chat".
+        clock: As in `open_embedder`.
+        random: As in `open_embedder`.
+
+    Raises:
+        ConfigurationError: There is no such endpoint, no model is named, or the chat model is wanted and there is none.
+    """
+    if spec.provider == CHAT_PROVIDER:
+        if chat is None:
+            raise ConfigurationError(
+                "The reranker is to be the chat model, and the recipe has none.",
+                remedy="Add `models: {chat: {provider: ..., model: ...}}`.",
+            )
+        return ChatReranker(chat, max_texts=spec.max_texts, max_chars_per_text=spec.max_chars_per_text)
+    config = _config_of(spec.provider, endpoints, CHAT_PROVIDER)
+    if spec.model is None:
+        raise ConfigurationError(
+            f"The recipe names the endpoint {spec.provider!r} for reranking and no model.",
+            remedy="Add model to the recipe's reranker.",
+            provider=spec.provider,
+        )
+    return EndpointReranker(
+        spec,
+        config,
+        clock=clock or SystemClock(),
+        random=random or Random(),  # noqa: S311 (jitter)
+    )
+
+
+def _config_of(provider: str, endpoints: Mapping[str, EndpointConfig], *also: str) -> EndpointConfig:
+    if provider not in endpoints:
+        known = ", ".join(sorted({*also, *endpoints}))
+        choose = f"Choose one of: {known}; or add it below endpoints." if known else "Add it below endpoints."
+        raise ConfigurationError(
+            f"The recipe names the provider {provider!r}, and the workspace has no endpoint of that name.",
+            remedy=choose,
+            provider=provider,
+        )
+    return endpoints[provider]
 
 
 def _local(spec: EmbeddingModelSpec) -> Embedder:

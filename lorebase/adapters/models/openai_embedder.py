@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from openai import AsyncOpenAI, omit
 
+from lorebase.adapters.models.endpoint_errors import Fault
+from lorebase.adapters.models.endpoint_queue import CallCount
 from lorebase.adapters.models.openai_answers import EmbeddingAnswer, read_answer
-from lorebase.adapters.models.openai_client import CallCount, OpenAIEndpoint
-from lorebase.adapters.models.openai_errors import Fault
+from lorebase.adapters.models.openai_client import OpenAIEndpoint
 from lorebase.errors import DependencyError, RefusedError
 from lorebase.models.inputs import empty_input, encodable, too_long
 from lorebase.models.ports import EmbeddingBatch, EmbeddingFailure, EmbeddingProfile, ModelUsage

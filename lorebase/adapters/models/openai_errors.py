@@ -1,39 +1,23 @@
-"""What the openai client raises, as Lorebase's errors: who has to act, whether again helps, and how long to wait."""
+"""What the openai client raises, as Lorebase's errors."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from enum import StrEnum
-from typing import Any
+from datetime import datetime
 
 import openai
 
-from lorebase.errors import DependencyError, MalformedAnswerError, RateLimitedError, RefusedError, UnavailableError
+from lorebase.adapters.models.endpoint_errors import (
+    StatusAnswer,
+    no_answer_of_the_api,
+    problem_of,
+    said_by,
+    unreachable,
+)
+from lorebase.errors import DependencyError
 
-_SAID_CHARS = 300
-_TOO_MANY_TOKENS = re.compile(
-    r"too (many (input )?tokens|long|large)|tokens? (per|in) (a |one |each )?request|max\w*[\w ]* (length|tokens)"
-    r"|context (length|window|size)|exceed",
-    re.IGNORECASE,
-)
-_NAN = re.compile(r"\bnan\b", re.IGNORECASE)
-_TRY_AGAIN_IN = re.compile(
-    r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?\s?(?:ms|h|m|s)[a-z]*\s?)+)", re.IGNORECASE
-)
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s?(ms|h|m|s)", re.IGNORECASE)
-_SECONDS_OF = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_OUT_OF_QUOTA = "insufficient_quota"
 _NEVER_SENT = ("ConnectError", "ConnectTimeout")  # httpx and httpx2 have classes of these names
-
-
-class Fault(StrEnum):
-    """What a refusal says about the texts of the request; stands in `facts["fault"]`."""
-
-    TOO_MANY_TOKENS = "TOO_MANY_TOKENS"
-    NAN = "NAN"
+_UNNAMED_FAILURE = 500
 
 
 def translated(error: openai.APIError, *, endpoint: str, model: str, secret: str, now: datetime) -> DependencyError:
@@ -47,103 +31,24 @@ def translated(error: openai.APIError, *, endpoint: str, model: str, secret: str
         now: Against which a Retry-After date is read.
     """
     if isinstance(error, openai.APIStatusError):
-        return _of_status(error, endpoint=endpoint, model=model, secret=secret, now=now)
+        status = error.status_code
+        said = said_by(status, _message_of(error.body) or error.message, secret)
+        answer = StatusAnswer(status, said, error.code or "", error.response.headers)
+        return problem_of(answer, endpoint=endpoint, model=model, now=now)
     if isinstance(error, openai.APIConnectionError):
-        return UnavailableError(
-            f"The endpoint {endpoint!r} could not be reached, or broke the connection off.",
-            remedy="Look at its base_url and whether it runs.",
-            dependency=endpoint,
-            reached=type(error.__cause__).__name__ not in _NEVER_SENT,
-        )
-    return MalformedAnswerError(
-        f"The endpoint {endpoint!r} answered something that is no answer of the OpenAI API.",
-        remedy="Look whether its base_url ends with the version, such as /v1.",
-        dependency=endpoint,
-    )
+        return unreachable(endpoint, reached=type(error.__cause__).__name__ not in _NEVER_SENT)
+    if isinstance(error.body, Mapping):  # an error in place of an answer, or within a stream, under status 200
+        return problem_of(answer_of_body(error.body, secret), endpoint=endpoint, model=model, now=now)
+    return no_answer_of_the_api(endpoint)
 
 
-def _of_status(
-    error: openai.APIStatusError, *, endpoint: str, model: str, secret: str, now: datetime
-) -> DependencyError:
-    status = error.status_code
-    said = _what_it_said(error, secret)
-    facts: dict[str, Any] = {"dependency": endpoint, "model": model, "status": status}
-    if status == 429 and error.code != _OUT_OF_QUOTA:  # noqa: PLR2004 (HTTP statuses are names)
-        return RateLimitedError(
-            f"The endpoint {endpoint!r} asked to wait (429).",
-            remedy="Lower its requests_per_minute or tokens_per_minute.",
-            retry_after_seconds=retry_after_seconds(error.response.headers, said, now),
-            **facts,
-        )
-    if status >= 500 and _NAN.search(said):  # noqa: PLR2004
-        return RefusedError(
-            f"The endpoint {endpoint!r} computed no number for a text ({status}).", fault=Fault.NAN.value, **facts
-        )
-    if status in (408, 409) or status >= 500:  # noqa: PLR2004
-        return UnavailableError(
-            f"The endpoint {endpoint!r} cannot serve now ({status}).",
-            retry_after_seconds=retry_after_seconds(error.response.headers, said, now),
-            **facts,
-        )
-    if status == 413 or (status in (400, 422) and _TOO_MANY_TOKENS.search(said)):  # noqa: PLR2004
-        return RefusedError(
-            f"The endpoint {endpoint!r} refused a request as too large ({status}).",
-            remedy="Lower max_tokens_per_request of the endpoint, or split the texts smaller.",
-            fault=Fault.TOO_MANY_TOKENS.value,
-            **facts,
-        )
-    return RefusedError(
-        f"The endpoint {endpoint!r} refused the request for model {model!r} ({status}): {said or 'no reason given'}",
-        remedy=_REMEDIES.get(status, "Look at the model's name and the settings of the recipe."),
-        **facts,
-    )
+def answer_of_body(body: Mapping[str, object], secret: str) -> StatusAnswer:
+    """An error object of the API; its code may be an HTTP status, and without one it counts as a failed service."""
+    code = body.get("code")
+    is_status = isinstance(code, int) or (isinstance(code, str) and code.isdecimal())
+    status = int(str(code)) if is_status else _UNNAMED_FAILURE
+    return StatusAnswer(status, said_by(status, _message_of(body), secret), "" if is_status else str(code or ""))
 
 
-_REMEDIES = {
-    401: "Set the endpoint's api_key.",
-    403: "Let the endpoint's api_key use this model.",
-    404: "Correct the model's name, or the endpoint's base_url.",
-    429: "The account has no quota left; charge it.",
-}
-
-
-def _what_it_said(error: openai.APIStatusError, secret: str) -> str:
-    if error.status_code == 401:  # noqa: PLR2004
-        return "the api_key is not accepted"  # endpoints repeat parts of the key here
-    said = error.body.get("message") if isinstance(error.body, Mapping) else None
-    text = str(said or error.message)
-    return (text.replace(secret, "***") if secret else text)[:_SAID_CHARS]
-
-
-def retry_after_seconds(headers: Mapping[str, str], said: str, now: datetime) -> float | None:
-    """How long the endpoint asks to wait: by header (milliseconds, seconds or date), or in its sentence.
-
-    Returns:
-        Seconds, not negative; None where it does not say, or says what cannot be read.
-    """
-    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
-        return milliseconds / 1000.0
-    header = headers.get("retry-after")
-    if (seconds := _number(header)) is not None:
-        return seconds
-    if header is not None and (until := _date(header)) is not None:
-        return max(0.0, (until - now).total_seconds())
-    if match := _TRY_AGAIN_IN.search(said):
-        return sum(float(amount) * _SECONDS_OF[unit.lower()] for amount, unit in _AMOUNT.findall(match.group(1)))
-    return None
-
-
-def _number(header: str | None) -> float | None:
-    try:
-        number = float(header or "")
-    except ValueError:
-        return None
-    return number if 0 <= number < float("inf") else None
-
-
-def _date(header: str) -> datetime | None:
-    try:
-        date = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+def _message_of(body: object) -> object:
+    return body.get("message") if isinstance(body, Mapping) else None
