@@ -9,9 +9,15 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from uuid import UUID
 
 from prefect import get_run_logger
-from prefect.artifacts import acreate_markdown_artifact, acreate_progress_artifact, aupdate_progress_artifact
+from prefect.artifacts import (
+    Artifact,
+    acreate_markdown_artifact,
+    acreate_progress_artifact,
+    aupdate_progress_artifact,
+)
 
 from lorebase.runs.records import Issue, RecipeRunRecord, StepRunRecord
+from lorebase.runs.report import BuildReport
 
 _LOGGER = logging.getLogger("lorebase.flows")
 _UPDATE_SECONDS = 1.0
@@ -30,6 +36,11 @@ def progress_key(base_name: str) -> str:
 def summary_key(base_name: str) -> str:
     """Key of a knowledge base's summary artifact: of the base, so that its builds are versions of one artifact."""
     return f"{base_name}-summary"
+
+
+def report_key(base_name: str) -> str:
+    """Key of a knowledge base's report artifact: the same as the summary, for programs."""
+    return f"{base_name}-report"
 
 
 class PrefectProgress:
@@ -87,7 +98,7 @@ class PrefectProgress:
         await self._update()
 
     async def build_ended(self, record: RecipeRunRecord) -> None:
-        """Bring the bar to its end, and write the summary."""
+        """Bring the bar to its end, and write the summary for people and the report for programs."""
         await self._update(last=True)
 
         async def create() -> None:
@@ -96,6 +107,12 @@ class PrefectProgress:
                 key=summary_key(record.base_name),
                 description=f"Build {record.run_id} of {record.base_name}: {record.status}",
             )
+            await Artifact(
+                type="json",
+                key=report_key(record.base_name),
+                description=f"Report of build {record.run_id} of {record.base_name}, for programs",
+                data=BuildReport.of(record).model_dump(mode="json"),
+            ).acreate()
 
         await _shown(create)
 

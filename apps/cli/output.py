@@ -15,6 +15,7 @@ from rich.text import Text
 from lorebase.runs.budget import in_usd
 
 if TYPE_CHECKING:
+    from apps.cli.triggering import TriggeredRun
     from lorebase.retrieval.model import QueryResult, SearchResult
     from lorebase.runs.report import BuildReport
 
@@ -100,6 +101,14 @@ def _show_issues(report: BuildReport, screen: Console) -> None:
         screen.print(f"  and {more} more: `lorebase report {report.base_name} {report.run_id} --json` lists them.")
 
 
+def show_triggered(run: TriggeredRun, screen: Console) -> None:
+    """What became of a run that was started over the API."""
+    if run.report is not None:
+        show_report(run.report, screen)
+    screen.print(Text(f"{run.flow_run_name}: {run.outcome} {run.message}".rstrip()))
+    screen.print(Text(run.url))
+
+
 def show_results(found: QueryResult, screen: Console) -> None:
     """Results with where each of them stands."""
     from apps.cli.excerpts import excerpt  # noqa: PLC0415 (its word lists take a moment that --help has not)
@@ -115,6 +124,8 @@ def show_results(found: QueryResult, screen: Console) -> None:
         )
         for line in excerpt(result.text, found.query, keep_lines=_lines_above_rows(result)).splitlines():
             screen.print(Text(f"      {line}"))
+        for path in result.graph_paths[:1]:
+            screen.print(Text(f"      by {path}", style="dim"))
 
 
 def place_of(result: SearchResult) -> str:

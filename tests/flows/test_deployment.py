@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -124,6 +125,55 @@ def test_a_run_that_is_cancelled_in_prefect_is_recorded_as_cancelled(
     assert journal.read(journal.latest_run_id() or "").status == "cancelled"
 
 
+def test_the_trigger_command_starts_one_run_a_key_and_prints_the_report_of_its_build(
+    prefect: PrefectServer, deployed: Deployed
+) -> None:
+    """B-026."""
+    given = ("--param", "options.workspace=triggered", "--idempotency-key", "commit-2", "--wait", "--json")
+
+    first = _trigger(prefect, NAME, *given)
+    again = _trigger(prefect, NAME, *given)
+
+    started, followed = json.loads(first.stdout), json.loads(again.stdout)
+    assert (first.returncode, again.returncode) == (0, 0), first.stderr
+    assert (started["outcome"], started["is_new"], followed["is_new"]) == ("Completed", True, False)
+    assert started["flow_run_id"] == followed["flow_run_id"]
+    assert started["report"]["status"] == "succeeded"
+    assert started["report"]["counts"]["documents"] == 1
+    assert "Completed" in first.stderr
+
+
+def test_the_trigger_command_exits_with_the_code_of_what_failed(prefect: PrefectServer, deployed: Deployed) -> None:
+    (deployed.project.folder / "recipes" / "elsewhere.yaml").write_text(
+        HYBRID.format(name="elsewhere", embed="").replace("folder: documents", "folder: ../documents")
+    )
+    gone = "endpoints: {fake: {base_url: 'http://127.0.0.1:9/v1', api_key: any, max_attempts: 1}}"
+    (deployed.project.folder / "unreachable").mkdir()
+    (deployed.project.folder / "unreachable" / "lorebase.yaml").write_text(gone)
+
+    failed = _trigger(
+        prefect, NAME, "-p", "options.recipe=recipes/elsewhere.yaml", "-p", "options.workspace=unreachable", "--wait"
+    )
+
+    absent = _trigger(prefect, NAME, "-p", "options.recipe=recipes/absent.yaml", "--wait")
+
+    assert failed.returncode == 4, failed.stdout + failed.stderr
+    assert "embed_chunks" in failed.stdout
+    assert absent.returncode == 2, absent.stdout + absent.stderr
+    assert "absent.yaml" in absent.stdout
+
+
+def test_the_trigger_command_names_what_it_cannot_start(prefect: PrefectServer, deployed: Deployed) -> None:
+    unknown = _trigger(prefect, "build-knowledge-base/nowhere")
+    refused = _trigger(prefect, NAME, "--param", "options.mode=backwards")
+    malformed = _trigger(prefect, NAME, "--param", "backwards")
+
+    assert [run.returncode for run in (unknown, refused, malformed)] == [2, 2, 2]
+    assert "There is no deployment 'build-knowledge-base/nowhere'" in unknown.stderr
+    assert "backwards" in refused.stderr
+    assert "NAME=VALUE" in malformed.stderr
+
+
 def test_a_deployment_holds_what_its_file_says(deployed: Deployed) -> None:
     kept = deployed.deployment
 
@@ -156,6 +206,16 @@ def _set_up(prefect: PrefectServer, project: Project) -> None:
     from flows.setup import set_up_lorebase
 
     asyncio.run(prefect.run(lambda: set_up_lorebase(str(project.workspace))))
+
+
+def _trigger(prefect: PrefectServer, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "apps.cli.main", "trigger", *arguments],
+        env={**os.environ, "PREFECT_API_URL": prefect.url},
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
 
 
 def _post(path: str, body: dict[str, Any]) -> httpx.Response:
