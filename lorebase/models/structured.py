@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -46,8 +47,9 @@ async def ask_structured(
         DeclinedAnswerError: The model declined; likewise.
         DependencyError: As `ChatModel.complete`.
     """
-    adapter = TypeAdapter[ValueT](answer_type)
-    asked = first = replace(request, schema=adapter.json_schema())
+    key: Any = answer_type  # to mypy a type[ValueT] is not hashable
+    adapter: TypeAdapter[ValueT] = _adapter_of(key)
+    asked = first = replace(request, schema=_schema_of(key))
     used = ModelUsage()
     faults = ""
     for attempt in range(1, attempts + 1):
@@ -69,6 +71,16 @@ async def ask_structured(
         dependency=model.profile.provider,
         **_spent(used),
     )
+
+
+@cache  # made again for each of ten thousand chunks it would take longer than reading the answers
+def _adapter_of(answer_type: Any) -> TypeAdapter[Any]:  # noqa: ANN401 (types cannot be told from other keys)
+    return TypeAdapter(answer_type)
+
+
+@cache
+def _schema_of(answer_type: Any) -> dict[str, Any]:  # noqa: ANN401 (as above)
+    return _adapter_of(answer_type).json_schema()
 
 
 def _read(text: str, validate: Callable[[bytes], ValueT]) -> tuple[ValueT | None, str]:

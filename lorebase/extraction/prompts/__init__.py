@@ -1,0 +1,1 @@
+"""What models are told to do, in English and in Chinese."""
