@@ -1,0 +1,89 @@
+"""Who acts in governed knowledge from the command line, and how its records are printed."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from lorebase.governance.context import PrincipalContext
+    from lorebase.governance.model import Page
+    from lorebase.governance.service import Governance
+
+DEFAULT_WORKSPACE = Path(".lorebase")
+DEFAULT_ORGAN = 1
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")]
+WorkspaceFolder = Annotated[
+    Path, typer.Option("--workspace", "-w", envvar="LOREBASE_WORKSPACE", help="Folder of the workspace.")
+]
+Organ = Annotated[int, typer.Option(envvar="LOREBASE_ORGAN_ID", min=1, help="Organisation to act in.")]
+User = Annotated[str, typer.Option(envvar="LOREBASE_USER", help="Who acts; the login name where none is given.")]
+Reason = Annotated[str, typer.Option(help="Why, for the record.")]
+Version = Annotated[int, typer.Option("--version", min=0, help="Version that `show` printed.", show_default=False)]
+PageNumber = Annotated[int, typer.Option("--page", min=1, help="Page, from 1.")]
+PageSize = Annotated[int, typer.Option("--page-size", min=1, max=100, help="Records on a page.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The operator's place: the services, and who acts. On their own machine an operator may do everything."""
+
+    governance: Governance
+    caller: PrincipalContext
+
+
+@contextmanager
+def desk(workspace: Path, organ: int, user: str, variables: dict[str, str]) -> Iterator[Desk]:
+    """The services of a workspace, for a caller of an organisation.
+
+    Args:
+        workspace: Folder of the workspace.
+        organ: Organisation.
+        user: Who acts; empty for the login name.
+        variables: Values for `${NAME}` in the workspace file.
+    """
+    from lorebase.governance.context import ALL_CAPABILITIES, PrincipalContext  # noqa: PLC0415 (commands import late)
+    from lorebase.workspace import Workspace  # noqa: PLC0415 (as above)
+
+    caller = PrincipalContext(organ_id=organ, user_id=user or getpass.getuser(), capabilities=ALL_CAPABILITIES)
+    governance = Workspace.load(workspace, variables).open_governance()
+    try:
+        yield Desk(governance, caller)
+    finally:
+        governance.close()
+
+
+def show(record: BaseModel, *, as_json: bool) -> None:
+    """One record: JSON, or a line a field."""
+    from apps.cli.output import console, print_json  # noqa: PLC0415 (commands import late)
+
+    if as_json:
+        print_json(record)
+        return
+    screen = console()
+    for name, value in record.model_dump(mode="json").items():
+        screen.print(f"{name:>24}  {value}", markup=False)
+
+
+def show_page(page: Page[Any], columns: Sequence[str], *, as_json: bool) -> None:
+    """A page of records: JSON, or a line a record."""
+    from apps.cli.output import console, print_json  # noqa: PLC0415 (commands import late)
+
+    if as_json:
+        print_json(page)
+        return
+    screen = console()
+    for record in page.records:
+        values = record.model_dump(mode="json")
+        screen.print("  ".join(str(values[name]) for name in columns), markup=False)
+    pages = f"page {page.page_number} of {max(page.total_pages, 1)}"
+    screen.print(f"{len(page.records)} of {page.total}, {pages}.", markup=False)

@@ -1,0 +1,1 @@
+"""Alembic scripts that make and change the tables of governed knowledge; `lorebase.governance.migrating` runs them."""
