@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import event
 
 from lorebase.adapters.databases import open_engine
-from lorebase.errors import UnavailableError
+from lorebase.errors import ConfigurationError, UnavailableError
 from lorebase.extraction.graph_building import build_facts
 from lorebase.extraction.graph_kinds import GraphFact
 from lorebase.extraction.graph_ports import GraphStore
@@ -122,6 +122,16 @@ async def test_removing_takes_one_graph_and_counts_its_rows(store: GraphStore) -
     assert await store.content_keys_of_document(BASE, "d1") == {"two": 5}
 
 
+async def test_any_character_can_be_kept(store: GraphStore) -> None:
+    strange = EntityMention("a\x00b 灯塔🙂 'x\"; --", "concept", "\x00 😀 \u200b", aliases=("\x00", "塔\x00"))
+    mentions = resolve([entities_in("d1", "chk-1", strange)], []).mentions
+
+    await store.write(BASE, "one", build_facts(mentions, []).facts)
+
+    entity = (await store.largest(BASE, "one", 5))[0]
+    assert (entity.name, entity.description) == ("a\ufffdb 灯塔🙂 'x\"; --", "\ufffd 😀 \u200b")
+
+
 async def test_an_empty_graph_is_a_graph(store: GraphStore) -> None:
     await store.write(BASE, "none", [])
 
@@ -154,3 +164,11 @@ async def test_a_database_that_cannot_be_reached_is_said_to_be(tmp_path: Path) -
 
     with pytest.raises(UnavailableError, match="database of knowledge graphs did not answer"):
         await store.holds(BASE, "one")
+
+
+@pytest.mark.parametrize("url", ["no address", "sqlite+nodriver:///x.db"])
+def test_an_address_that_cannot_be_used_is_refused_without_being_repeated(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="database address cannot be used") as refused:
+        open_engine(url)
+
+    assert url not in str(refused.value)

@@ -288,11 +288,28 @@ async def test_bases_and_profiles_do_not_see_each_other(store: IndexStore, base_
         store.vectors(base_name, PROFILE, 2),
         store.vectors(base_name, "f" * 32, 2),
         store.vectors(f"{base_name}-text", PROFILE, 2),
+        store.vectors(base_name, PROFILE, 2, kind="cards"),
+        store.vectors(base_name, PROFILE, 2, kind="faq"),
     ]
     for number, index in enumerate(indexes):
         await index.upsert([near(f"c{number}", 0)])
 
-    assert [[fields.chunk_id for fields in await index.fields(())] for index in indexes] == [["c0"], ["c1"], ["c2"]]
+    found = [[fields.chunk_id for fields in await index.fields(())] for index in indexes]
+    assert found == [["c0"], ["c1"], ["c2"], ["c3"], ["c4"]]
+    for index in indexes:
+        await index.drop()
+
+
+async def test_the_words_of_cards_and_of_questions_lie_apart_from_those_of_chunks(
+    store: IndexStore, base_name: str
+) -> None:
+    indexes = [store.lexical(base_name), store.lexical(base_name, kind="cards"), store.lexical(base_name, kind="faq")]
+    for number, index in enumerate(indexes):
+        await index.upsert([passage(f"c{number}", "lighthouse")])
+
+    found = [[one.chunk_id for one in await index.search("lighthouse", (), 5)] for index in indexes]
+
+    assert found == [["c0"], ["c1"], ["c2"]]
     for index in indexes:
         await index.drop()
 
