@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from lorebase.errors import MalformedAnswerError
 from lorebase.models.chat import ChatModel, ChatRequest
 from lorebase.models.rerank import RankedText, best_of, checked_texts
-from lorebase.models.structured import ask_structured
+from lorebase.models.structured import ask_structured, forget_answer
 
 _MOST_RELEVANT = 10
 _SYSTEM = """\
@@ -77,6 +77,7 @@ class ChatReranker:
                 score = min(max(judged.relevance / _MOST_RELEVANT, 0.0), 1.0)
                 scores[index] = max(score, scores.get(index, 0.0))
         if not scores:
+            await forget_answer(self._model, request, _Judgement)
             raise MalformedAnswerError(
                 f"The model {self._model.profile.model!r} judged none of {len(texts)} passages.",
                 dependency=self._model.profile.provider,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from lorebase.documents.model import Chunk
+from lorebase.retrieval.provenance import FoundBy, QueryTrace, QueryUsage
 
 
 class _Frozen(BaseModel):
@@ -17,6 +18,7 @@ class ResultDocument(_Frozen):
     id: str
     name: str
     source: str
+    revision_id: str = Field("", description="Version of the document that the result was cut from.")
 
 
 class Citation(_Frozen):
@@ -35,6 +37,17 @@ class Citation(_Frozen):
     last_row: int | None = None
 
 
+class ComponentScores(_Frozen):
+    """What each search gave a chunk: its cosine and its BM25; none where that search did not find it.
+
+    `rerank` is what the reranker gave it, 0 to 1; none where it was not reranked, or the reranker left it out.
+    """
+
+    vector: float | None = None
+    full_text: float | None = None
+    rerank: float | None = None
+
+
 class SearchResult(_Frozen):
     """One chunk that a query found."""
 
@@ -44,6 +57,9 @@ class SearchResult(_Frozen):
     text: str
     document: ResultDocument
     citation: Citation
+    graph_paths: tuple[str, ...] = Field((), description="Graph search: entities and relations that led to it.")
+    scores: ComponentScores | None = Field(None, description="What the searches behind `score` gave it.")
+    provenance: tuple[FoundBy, ...] = Field((), description="Modes that ask a model: the searches that found it.")
 
 
 class QueryResult(_Frozen):
@@ -52,9 +68,11 @@ class QueryResult(_Frozen):
     mode: str
     query: str
     results: tuple[SearchResult, ...]
+    trace: QueryTrace | None = Field(None, description="Modes that ask a model: what was done.")
+    usage: QueryUsage | None = Field(None, description="Modes that ask a model: what the models took.")
 
 
-def result_of(chunk: Chunk, *, rank: int, score: float) -> SearchResult:
+def result_of(chunk: Chunk, *, rank: int, score: float, scores: ComponentScores | None = None) -> SearchResult:
     """The result that stands for a chunk; `rank` counts from 1."""
     text = f"{chunk.table_header.rstrip()}\n{chunk.text}" if chunk.table_header else chunk.text
     return SearchResult(
@@ -62,7 +80,10 @@ def result_of(chunk: Chunk, *, rank: int, score: float) -> SearchResult:
         score=score,
         chunk_id=chunk.chunk_id,
         text=text,
-        document=ResultDocument(id=chunk.document_id, name=chunk.document_name, source=chunk.source),
+        scores=scores,
+        document=ResultDocument(
+            id=chunk.document_id, name=chunk.document_name, source=chunk.source, revision_id=chunk.revision_id
+        ),
         citation=Citation(
             heading_path=chunk.heading_path,
             page=chunk.page,

@@ -13,7 +13,7 @@ from lorebase.documents.model import Chunk
 from lorebase.errors import MalformedAnswerError, RefusedError, UnsupportedModeError
 from lorebase.index.ports import Candidate, Filter, NoneOf
 from lorebase.retrieval.fusion import DEFAULT_K, reciprocal_rank_fusion
-from lorebase.retrieval.model import QueryResult, result_of
+from lorebase.retrieval.model import ComponentScores, QueryResult, result_of
 from lorebase.retrieval.ports import ActiveChunks, LexicalSearch, QueryEmbedder, VectorSearch
 from lorebase.retrieval.request import DEFAULT_TOP_K, SearchRequest, checked_request
 
@@ -75,7 +75,8 @@ class Retriever:
         request = checked_request(query, top_k, where)
         search = await self._vector_search(request)
         found = await self._recall(request, search)
-        return _result("vector_search", request, list(found.values()))
+        scored = [(chunk, score, ComponentScores(vector=score)) for chunk, score in found.values()]
+        return _result("vector_search", request, scored)
 
     async def full_text_search(self, query: str, *, top_k: int = DEFAULT_TOP_K, where: Filter = ()) -> QueryResult:
         """The chunks that share the query's words; scores are BM25. A query without words finds nothing.
@@ -87,7 +88,8 @@ class Retriever:
         """
         request = checked_request(query, top_k, where)
         found = await self._recall(request, self._text_search(request))
-        return _result("full_text_search", request, list(found.values()))
+        scored = [(chunk, score, ComponentScores(full_text=score)) for chunk, score in found.values()]
+        return _result("full_text_search", request, scored)
 
     async def hybrid_search(self, query: str, *, top_k: int = DEFAULT_TOP_K, where: Filter = ()) -> QueryResult:
         """Both searches at the same time, their ranks fused after the re-check; scores are fusion scores.
@@ -107,14 +109,18 @@ class Retriever:
             k=self._fusion.k,
         )
         chunks = {**by_vector, **by_text}
-        return _result("hybrid_search", request, [(chunks[chunk_id][0], score) for chunk_id, score in fused])
+        scored = [
+            (chunks[key][0], score, ComponentScores(vector=_score(by_vector, key), full_text=_score(by_text, key)))
+            for key, score in fused
+        ]
+        return _result("hybrid_search", request, scored)
 
     async def _recall_by_vector(self, request: SearchRequest) -> dict[str, tuple[Chunk, float]]:
         return await self._recall(request, await self._vector_search(request))
 
     async def _vector_search(self, request: SearchRequest) -> Search:
         index, embedder = self._require_vectors()
-        vector = await _embed(embedder, request.query)
+        vector = await embed_query(embedder, request.query)
         return lambda where: index.search(vector, where, request.recall)
 
     def _text_search(self, request: SearchRequest) -> Search:
@@ -167,7 +173,13 @@ async def _both(
     return left, right
 
 
-async def _embed(embedder: QueryEmbedder, query: str) -> NDArray[np.float32]:
+async def embed_query(embedder: QueryEmbedder, query: str) -> NDArray[np.float32]:
+    """The vector of a query.
+
+    Raises:
+        RefusedError: The model refuses the query.
+        DependencyError: The model did not answer, or not as it must.
+    """
     batch = await embedder.embed_queries([query])
     if batch.failures:
         failure = batch.failures[0]
@@ -188,10 +200,17 @@ def _missing(what: str, step: str) -> UnsupportedModeError:
     return UnsupportedModeError(f"This knowledge base has no {what}.", remedy=f"Add the step {step} to its recipe.")
 
 
-def _result(mode: str, request: SearchRequest, scored: Sequence[tuple[Chunk, float]]) -> QueryResult:
+def _score(found: Mapping[str, tuple[Chunk, float]], chunk_id: str) -> float | None:
+    return found[chunk_id][1] if chunk_id in found else None
+
+
+def _result(mode: str, request: SearchRequest, scored: Sequence[tuple[Chunk, float, ComponentScores]]) -> QueryResult:
     best = scored[: request.top_k]
     return QueryResult(
         mode=mode,
         query=request.query,
-        results=tuple(result_of(chunk, rank=rank, score=score) for rank, (chunk, score) in enumerate(best, start=1)),
+        results=tuple(
+            result_of(chunk, rank=rank, score=score, scores=scores)
+            for rank, (chunk, score, scores) in enumerate(best, start=1)
+        ),
     )

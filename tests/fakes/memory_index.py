@@ -17,6 +17,7 @@ from lorebase.index.ports import (
     Candidate,
     Condition,
     EntityFields,
+    EntityKind,
     Equals,
     Filter,
     HasAllTags,
@@ -173,11 +174,13 @@ class MemoryIndexStore:
     def __init__(self) -> None:
         self._collections: dict[str, _Rows] = {}
 
-    def vectors(self, base_name: str, profile_id: str, dimensions: int) -> MemoryVectorIndex:
-        return MemoryVectorIndex(self._collections, f"{base_name}/vectors/{profile_id[:16]}", dimensions)
+    def vectors(
+        self, base_name: str, profile_id: str, dimensions: int, *, kind: EntityKind = "chunks"
+    ) -> MemoryVectorIndex:
+        return MemoryVectorIndex(self._collections, f"{base_name}/{kind}/vectors/{profile_id[:16]}", dimensions)
 
-    def lexical(self, base_name: str) -> MemoryLexicalIndex:
-        return MemoryLexicalIndex(self._collections, f"{base_name}/text")
+    def lexical(self, base_name: str, *, kind: EntityKind = "chunks") -> MemoryLexicalIndex:
+        return MemoryLexicalIndex(self._collections, f"{base_name}/{kind}/text")
 
     async def close(self) -> None:
         return None
