@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, ClassVar
@@ -66,11 +67,15 @@ class EmbedChunks(Step):
         """Embed the texts of all partitions together, each distinct text once."""
         work = await self._work(partitions, context)
         try:
-            async with asyncio.TaskGroup() as tasks:
-                for batch in work.batches:
-                    tasks.create_task(work.embed(batch))
+            while work.batches or work.awaited:
+                async with asyncio.TaskGroup() as tasks:
+                    for batch in work.batches:
+                        tasks.create_task(work.embed(batch))
+                await self._take_up(work)
         except BaseExceptionGroup as failures:
             raise first_failure(failures) from None  # retries look at its class
+        finally:
+            work.partition.release(work.claimed)
         return self._reports(work)
 
     async def plan_partitions(
@@ -80,31 +85,44 @@ class EmbedChunks(Step):
         work = await self._work(partitions, context)
         for batch in work.batches:
             work.pretend(batch)
+        work.take_over(dict.fromkeys(work.awaited, work.zeros))  # another task run would embed them
         return self._reports(work)
 
     async def _work(self, partitions: Sequence[Partition], context: StepExecutionContext) -> _Embedding:
         """What a task run has before it, in the batches in which it will be sent."""
-        embedder = context.require_embedder(self.type_name)
         chunks = [partition.rows(CHUNKS) for partition in partitions]
-        first_of = {_item_key(chunk): chunk for chunk in reversed(list(chain.from_iterable(chunks)))}
-        found = await asyncio.to_thread(partitions[0].finished, EMBEDDINGS, list(first_of))
-        todo = [(key, chunk) for key, chunk in first_of.items() if key not in found]
-        is_local = embedder.profile.provider == LOCAL_PROVIDER
-        batches = _batches(
-            todo,
-            max_texts=min(self.batch_texts, _LOCAL_BATCH_TEXTS) if is_local else self.batch_texts,
-            max_chars=_LOCAL_BATCH_CHARS if is_local else _BATCH_CHARS,
-        )
-        return _Embedding(
-            embedder,
+        work = _Embedding(
+            context.require_embedder(self.type_name),
             partitions[0],
             context.budget,
             context.embedding_slots,
             chunks,
-            list(batches),
-            known=frozenset(found),
-            vectors={key: row.vector for key, row in found.items()},
+            first_of={_item_key(chunk): chunk for chunk in reversed(list(chain.from_iterable(chunks)))},
         )
+        await self._divide(work, list(work.first_of))
+        return work
+
+    async def _divide(self, work: _Embedding, keys: Sequence[str]) -> None:
+        """Say of each text whether it is finished, is embedded here, or is being embedded by another task run."""
+        claimed, work.awaited = work.partition.claim(keys)
+        work.claimed |= claimed
+        mine = [key for key in keys if key in claimed]
+        found = await asyncio.to_thread(work.partition.finished, EMBEDDINGS, mine)
+        work.take_over({key: row.vector for key, row in found.items()})
+        work.partition.release(found)
+        is_local = work.embedder.profile.provider == LOCAL_PROVIDER
+        batches = _batches(
+            [(key, work.first_of[key]) for key in mine if key not in found],
+            max_texts=min(self.batch_texts, _LOCAL_BATCH_TEXTS) if is_local else self.batch_texts,
+            max_chars=_LOCAL_BATCH_CHARS if is_local else _BATCH_CHARS,
+        )
+        work.batches = list(batches)
+
+    async def _take_up(self, work: _Embedding) -> None:
+        """Wait for the texts that other task runs embed; what they have given up is still to do here."""
+        keys = list(work.awaited)
+        await asyncio.gather(*(asyncio.wrap_future(ended) for ended in work.awaited.values()))
+        await self._divide(work, keys)
 
     def _reports(self, work: _Embedding) -> list[PartitionReport[EmbeddedChunk]]:
         paid_by = _first_partition_of_each(work.chunks)
@@ -116,12 +134,14 @@ class EmbedChunks(Step):
         rows: list[EmbeddedChunk] = []
         issues: list[Issue] = []
         from_ledger = 0
+        counted: set[str] = set()
         for chunk in chunks:
             key = _item_key(chunk)
             if key in work.failures:
                 issues.append(self._issue_of(chunk, work.failures[key]))
                 continue
-            from_ledger += key in work.known or paid_by[key] != number
+            from_ledger += key in work.known or key in counted or paid_by[key] != number
+            counted.add(key)
             rows.append(EmbeddedChunk(key, chunk.chunk_id, chunk.document_id, work.vectors[key]))
         return PartitionReport(
             rows=rows,
@@ -142,16 +162,23 @@ class EmbedChunks(Step):
 
 @dataclass
 class _Embedding:
-    """What has come together while the texts of a task run are embedded."""
+    """What has come together while the texts of a task run are embedded.
+
+    `first_of` holds a chunk of each distinct text by the text's key, `known` the keys of those that cost nothing here,
+    and `awaited` those that another task run of this process embeds.
+    """
 
     embedder: Embedder
     partition: Partition
     budget: RunBudget
     slots: asyncio.Semaphore
     chunks: Sequence[Sequence[Chunk]]
-    batches: Sequence[Sequence[_Item]]
-    known: frozenset[str]
-    vectors: dict[str, NDArray[np.float32]]
+    first_of: dict[str, Chunk]
+    batches: Sequence[Sequence[_Item]] = ()
+    claimed: set[str] = field(default_factory=set)
+    awaited: dict[str, Future[None]] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
+    vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     failures: dict[str, EmbeddingFailure] = field(default_factory=dict)
     usage: ModelUsage = field(default_factory=ModelUsage)
 
@@ -168,8 +195,17 @@ class _Embedding:
     def pretend(self, items: Sequence[_Item]) -> None:
         """Count one batch, and let zeros stand for its vectors."""
         self.usage += _expected(items)
-        zeros = np.zeros(self.embedder.profile.dimensions, dtype=np.float32)
-        self.vectors.update((key, zeros) for key, _ in items)
+        self.vectors.update((key, self.zeros) for key, _ in items)
+
+    def take_over(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Take vectors that cost nothing here."""
+        self.known.update(vectors)
+        self.vectors.update(vectors)
+
+    @property
+    def zeros(self) -> NDArray[np.float32]:
+        """A vector that stands in for one that is not made."""
+        return np.zeros(self.embedder.profile.dimensions, dtype=np.float32)
 
     async def _keep(self, items: Sequence[_Item], batch: EmbeddingBatch) -> None:
         failed = {failure.index: failure for failure in batch.failures}
@@ -182,6 +218,7 @@ class _Embedding:
                 rows.append(EmbeddedChunk(key, chunk.chunk_id, chunk.document_id, batch.vectors[place]))
         self.usage += batch.usage
         await asyncio.to_thread(self.partition.record, EMBEDDINGS, rows)
+        self.partition.release(key for key, _ in items)
 
 
 def _expected(items: Sequence[_Item]) -> ModelUsage:

@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lorebase.artifacts.claims import Claims
 from lorebase.artifacts.kinds import ArtifactKind
 from lorebase.artifacts.manifest import PartitionEntry
 from lorebase.artifacts.store import BaseLayout, ObjectStore
@@ -31,6 +32,11 @@ _CACHED_OBJECTS = 4
 
 class Ledger(Generic[RowT]):
     """Finished items of one step's fingerprint. Blocking, safe to use from several threads of one process.
+
+    What a task run of this process has recorded is found by the others at once.
+
+    Attributes:
+        claims: Items that task runs of this process work on.
 
     Args:
         store: The object store.
@@ -66,6 +72,7 @@ class Ledger(Generic[RowT]):
         self._lock = threading.Lock()
         self._sealed: list[tuple[str, NDArray[np.bytes_], NDArray[np.intp]]] | None = None
         self._open: dict[str, RowT] = {}
+        self.claims = Claims()
         self._rows_of = lru_cache(maxsize=_CACHED_OBJECTS)(self._read_object)
 
     @property
@@ -110,10 +117,17 @@ class Ledger(Generic[RowT]):
         if len(keys):
             with self._lock:
                 self._load().append(_sorted(entry.sha256, keys))
+                for row in rows:
+                    self._open.pop(self._item_key(row), None)
 
     def drop_segments(self, group_key: str) -> None:
         """Remove the open segments of a task run whose record is written."""
         self._store.delete(self._store.list(f"{self._folder}/open/{group_key}"))
+
+    def _note(self, rows: Sequence[RowT]) -> None:
+        with self._lock:
+            self._load()  # what it finds on the store must not take the place of these
+            self._open.update((self._item_key(row), row) for row in rows)
 
     def _write_segment(self, group_key: str, rows: Sequence[RowT]) -> None:
         name = f"{self._folder}/open/{group_key}/{uuid.uuid4().hex}.parquet"
@@ -163,6 +177,7 @@ class LedgerWriter(Generic[RowT]):
 
     def record(self, rows: Sequence[RowT]) -> None:
         """Keep results; they are on the store once enough of them, or enough time, have come together."""
+        self._ledger._note(rows)  # noqa: SLF001 (the two classes are one thing)
         with self._lock:
             self._pending.extend(rows)
             age = self._ledger._monotonic() - self._since  # noqa: SLF001 (as above)

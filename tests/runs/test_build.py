@@ -466,3 +466,29 @@ async def test_chunks_on_the_store_are_exact_stretches_of_the_documents(tmp_path
 def test_loading_a_base_that_was_never_built_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="Build it first with `lorebase build RECIPE`"):
         KnowledgeBase.load("demo", FakeWorkspace(tmp_path / "ws"))
+
+
+async def test_a_text_that_stands_in_two_task_runs_at_once_is_paid_for_once(tmp_path: Path) -> None:
+    """B-020, C26."""
+    workspace = FakeWorkspace(tmp_path / "ws")
+    write_documents(tmp_path, {f"copy-{number}.md": "# Notice\n\nThe quay is closed.\n" for number in range(12)})
+
+    record = await build(tmp_path, workspace, task_run_weight=1)
+
+    embedding = next(step for step in record.step_records if step.step_name == "embed_chunks")
+    assert embedding.counts.task_runs > 1
+    assert sum(workspace.seen.values()) == 1
+    assert (embedding.counts.computed_items, embedding.counts.ledger_items) == (1, 11)
+
+
+async def test_a_text_that_one_task_run_gave_up_is_tried_by_the_other(tmp_path: Path) -> None:
+    workspace = FakeWorkspace(tmp_path / "ws")
+    write_documents(tmp_path, {f"copy-{number}.md": "# Notice\n\nThe quay is closed.\n" for number in range(12)})
+    workspace.failures = [RefusedError("Not now.", dependency="model")]
+
+    record = await build(tmp_path, workspace, task_run_weight=1, stop_on_error=False)
+    again = await build(tmp_path, workspace, task_run_weight=1)
+
+    assert record.status == "failed"
+    assert again.status == "succeeded"
+    assert sum(workspace.seen.values()) == 1

@@ -241,9 +241,7 @@ async def test_a_plan_of_a_rebuild_is_what_the_rebuild_does(bench: Bench) -> Non
 
 
 async def test_a_build_of_many_task_runs_does_what_was_planned(bench: Bench) -> None:
-    """Each task run knows what the one before it has paid for; here no text stands in two of them."""
-    (bench.folder / "documents" / "twin.md").unlink()
-
+    """Each task run knows what the others have paid for or are about to."""
     plan = await bench.plan(task_run_weight=8)
     record = await bench.build(task_run_weight=8)
 
