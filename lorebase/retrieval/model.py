@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from lorebase.documents.model import Chunk
+from lorebase.retrieval.entry_results import CardResult, FaqResult
 from lorebase.retrieval.provenance import FoundBy, QueryTrace, QueryUsage
 
 
@@ -18,6 +19,7 @@ class ResultDocument(_Frozen):
     id: str
     name: str
     source: str
+    source_type: str = Field("", description="What kind of document it is; empty where nothing classifies.")
     revision_id: str = Field("", description="Version of the document that the result was cut from.")
 
 
@@ -60,6 +62,8 @@ class SearchResult(_Frozen):
     graph_paths: tuple[str, ...] = Field((), description="Graph search: entities and relations that led to it.")
     scores: ComponentScores | None = Field(None, description="What the searches behind `score` gave it.")
     provenance: tuple[FoundBy, ...] = Field((), description="Modes that ask a model: the searches that found it.")
+    card: CardResult | None = Field(None, description="Card search: the card, whose first cited chunk this result is.")
+    faq: FaqResult | None = Field(None, description="FAQ search: the entry; its id stands for that of a chunk.")
 
 
 class QueryResult(_Frozen):

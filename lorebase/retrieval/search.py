@@ -138,7 +138,8 @@ class Retriever:
         """Candidates that the authority confirms, with their scores, best first.
 
         The index may lag behind the authority. Where that leaves fewer than `top_k`, the search is repeated without
-        the ids that were seen, at most `MAX_TOP_UPS` times.
+        the ids that were seen, at most `MAX_TOP_UPS` times. The authority is asked for all of them each time, so that
+        what is returned is of one moment: it may have been switched between two rounds.
         """
         seen: dict[str, Candidate] = {}
         active: dict[str, Chunk] = {}
@@ -148,8 +149,10 @@ class Retriever:
             if not new:
                 break
             seen |= new
-            active |= await self._active.resolve(tuple(new.values()))
-            if len(active) >= request.top_k or len(found) < request.recall:
+            active = await self._active.resolve(tuple(seen.values()))
+            # Where the authority drops candidates the index is being switched: it may hold others by now.
+            is_exhausted = len(found) < request.recall and len(active) == len(seen)
+            if len(active) >= request.top_k or is_exhausted:
                 break
         best_first = sorted(seen.values(), key=lambda candidate: (-candidate.score, candidate.chunk_id))
         return {

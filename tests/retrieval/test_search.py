@@ -190,7 +190,7 @@ async def test_where_too_few_are_active_more_are_fetched_without_those_already_s
     found = await ids_found(house, mode, "red", top_k=5)
 
     assert found == ["c025", "c026", "c027", "c028", "c029"]
-    assert house.active.asked == [list(texts)[:20], list(texts)[20:40]]
+    assert house.active.asked == [list(texts)[:20], list(texts)[:40]]
 
 
 async def test_after_two_top_ups_what_was_found_is_given() -> None:
@@ -303,3 +303,19 @@ async def test_a_mode_without_its_index_names_the_step_that_is_missing(mode: str
 
     with pytest.raises(UnsupportedModeError, match=step):
         await getattr(retriever, mode)("red")
+
+
+async def test_every_result_keeps_what_each_search_gave_it() -> None:
+    house = await house_of({"a": "red", "b": "blue words"})
+
+    fused = (await house.retriever.hybrid_search("red")).results
+    by_text = (await house.retriever.full_text_search("red")).results
+
+    scores = {found.chunk_id: found.scores for found in fused}
+    assert scores["a"] is not None
+    assert scores["a"].vector == pytest.approx(1.0)
+    assert scores["a"].full_text is not None
+    assert scores["b"] is not None
+    assert scores["b"].full_text is None
+    assert by_text[0].scores is not None
+    assert (by_text[0].scores.vector, by_text[0].scores.full_text) == (None, by_text[0].score)

@@ -1,0 +1,1 @@
+"""Retrieval from governed knowledge: trusted callers, typed filters, evidence with citations, or an honest none."""
