@@ -6,7 +6,7 @@ WORKSPACE ?= .lorebase
 PYTEST_ARGS ?= -n auto --dist loadfile
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test check format schemas lock chaos benchmarks clean
+.PHONY: help setup demo test check format schemas lock chaos benchmarks sbom licences audit clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -23,6 +23,7 @@ $(STAMP): requirements.lock pyproject.toml
 demo: setup ## Build the sample knowledge base and answer five questions
 	$(BIN)/lorebase build recipes/quickstart.yaml --workspace $(WORKSPACE)
 	$(BIN)/lorebase search quickstart --questions examples/questions.json --top-k 2 --workspace $(WORKSPACE)
+	$(BIN)/lorebase ask quickstart "预约了自习座位却迟到，座位会保留多久？" --workspace $(WORKSPACE)
 
 test: setup ## Run the tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -45,6 +46,16 @@ schemas: setup ## Write the JSON schemas of docs/reference anew
 
 lock: ## Resolve the dependencies anew (needs uv)
 	uv pip compile pyproject.toml --extra dev --python-version 3.11 --generate-hashes --no-header --no-annotate --output-file requirements.lock --quiet
+
+sbom: setup ## Write sbom.json (CycloneDX) from the lock file
+	$(BIN)/python -W ignore -m cyclonedx_py requirements requirements.lock --pyproject pyproject.toml --output-reproducible --of JSON --output-file sbom.json
+	@echo "sbom.json is written."
+
+licences: setup ## Write docs/licences.md from installed metadata; fails on a licence that is not allowed
+	$(BIN)/python infra/licences.py > docs/licences.md
+
+audit: setup ## Look up known vulnerabilities of the locked packages; exit code 4 where nobody could be asked
+	$(BIN)/python infra/audit.py
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) $(WORKSPACE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import regex
@@ -71,6 +71,21 @@ def without_citations(text: str) -> str:
 def cited_numbers(text: str) -> tuple[int, ...]:
     """All numbers that a text cites, in the order in which they stand."""
     return tuple(number for _position, numbers in _without_citations(text)[1] for number in numbers)
+
+
+def renumbered(text: str, number_of: Callable[[int], int | None]) -> str:
+    """The text with other numbers in its citations, each in brackets of its own: `[3, 5]` becomes `[1][2]`.
+
+    Args:
+        text: The text.
+        number_of: The new number of an old one; None leaves the citation out.
+    """
+
+    def mark(match: regex.Match[str]) -> str:
+        found = (number_of(number) for number in _numbers(match[1]))
+        return "".join(f"[{number}]" for number in dict.fromkeys(found) if number is not None)
+
+    return _CITATION.sub(mark, text)
 
 
 def _claim(sentence: str, numbers: list[int], span: _Span) -> Claim:
