@@ -96,7 +96,7 @@ def _build_with_prefect(
     async def run() -> None:
         await build_knowledge_base(options)
 
-    with _prefect_api(request) as url, progress.shown(), watched_by(progress):
+    with prefect_api(request.workspace, request.api_url) as url, progress.shown(), watched_by(progress):
         screen.print(f"Prefect is at {url.removesuffix('/api')}")
         # A failed step is reported below, from the record.
         with suppress(BuildFailedError):
@@ -105,14 +105,14 @@ def _build_with_prefect(
 
 
 @contextmanager
-def _prefect_api(request: BuildRequest) -> Iterator[str]:
+def prefect_api(workspace: Path, api_url: str | None) -> Iterator[str]:
     """Address of the API that is configured, otherwise of the workspace's own server."""
     from flows.local_server import workspace_server  # noqa: PLC0415 (see above)
 
-    if request.api_url:
-        yield request.api_url
+    if api_url:
+        yield api_url
         return
-    with workspace_server(request.workspace) as url:
+    with workspace_server(workspace) as url:
         yield url
 
 

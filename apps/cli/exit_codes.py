@@ -16,6 +16,7 @@ _BY_CLASS: tuple[tuple[type[errors.LorebaseError], int], ...] = (
     (errors.RecipeError, USAGE),
     (errors.UsageError, USAGE),
     (errors.ConfigurationError, USAGE),
+    (errors.GateNotMetError, GATE),
     (errors.ConflictError, CONFLICT),
     (errors.StateConflictError, CONFLICT),
     (errors.CommandError, USAGE),

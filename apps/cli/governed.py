@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lorebase.governance.context import PrincipalContext
     from lorebase.governance.model import Page
     from lorebase.governance.service import Governance
+    from lorebase.governed_knowledge import GovernedKnowledge
 
 DEFAULT_WORKSPACE = Path(".lorebase")
 DEFAULT_ORGAN = 1
@@ -60,6 +61,38 @@ def desk(workspace: Path, organ: int, user: str, variables: dict[str, str]) -> I
         yield Desk(governance, caller)
     finally:
         governance.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceDesk:
+    """As `Desk`, with everything that searches and publishes."""
+
+    knowledge: GovernedKnowledge
+    caller: PrincipalContext
+
+
+@asynccontextmanager
+async def service_desk(
+    workspace: Path, organ: int, user: str, variables: dict[str, str], *, request_id: str = ""
+) -> AsyncIterator[ServiceDesk]:
+    """As `desk`, with index and models.
+
+    Args:
+        workspace: Folder of the workspace.
+        organ: Organisation.
+        user: Who acts; empty for the login name.
+        variables: Values for `${NAME}` in the workspace file.
+        request_id: Identity of the command; the same again is a repeat.
+    """
+    from lorebase.governance.context import ALL_CAPABILITIES, PrincipalContext  # noqa: PLC0415 (commands import late)
+    from lorebase.governed_knowledge import GovernedKnowledge  # noqa: PLC0415 (as above)
+    from lorebase.workspace import Workspace  # noqa: PLC0415 (as above)
+
+    caller = PrincipalContext(
+        organ_id=organ, user_id=user or getpass.getuser(), capabilities=ALL_CAPABILITIES, request_id=request_id
+    )
+    async with await GovernedKnowledge.open(Workspace.load(workspace, variables)) as knowledge:
+        yield ServiceDesk(knowledge, caller)
 
 
 def show(record: BaseModel, *, as_json: bool) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,14 +20,19 @@ from apps.cli.governed import (
     Version,
     WorkspaceFolder,
     desk,
+    service_desk,
     show,
     show_page,
 )
+from apps.cli.governing_releases import release_app
+from apps.cli.governing_retrieval import citation, retrieve
 from apps.cli.governing_revisions import revision_app
 from lorebase.governance.kinds import FeedbackKind, FeedbackStatus, TaskStatus
 
+if TYPE_CHECKING:
+    from lorebase.governance.model import Task
+
 item_app = typer.Typer(help="Governed topics.", no_args_is_help=True)
-release_app = typer.Typer(help="What is live of each topic.", no_args_is_help=True)
 task_app = typer.Typer(help="Work on revisions.", no_args_is_help=True)
 feedback_app = typer.Typer(help="Remarks about answers.", no_args_is_help=True)
 
@@ -41,6 +47,8 @@ def register_governance(app: typer.Typer) -> None:
     app.add_typer(release_app, name="release")
     app.add_typer(task_app, name="task")
     app.add_typer(feedback_app, name="feedback")
+    app.command()(retrieve)
+    app.command()(citation)
 
 
 @item_app.command("create")
@@ -146,20 +154,6 @@ def restore_item(
     show(found, as_json=as_json)
 
 
-@release_app.command("show")
-def show_release(
-    item: ItemId,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
-    """Which revision of a topic is live, and the version that a switch must name."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
-        found = at.governance.releases.get(at.caller, item)
-    show(found, as_json=as_json)
-
-
 @task_app.command("list")
 def list_tasks(
     status: Annotated[TaskStatus | None, typer.Option(help="Only in this status.")] = None,
@@ -178,6 +172,30 @@ def list_tasks(
         )
     columns = ("id", "kind", "revision_id", "status", "attempts", "error_code", "error_message")
     show_page(found, columns, as_json=as_json)
+
+
+@task_app.command("run")
+def run_tasks(
+    max_tasks: Annotated[int, typer.Option(min=1, help="Most tasks to work on.")] = 1000,
+    user: User = "",
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+) -> None:
+    """Work on the due tasks of all organisations, here and now."""
+    from apps.cli.output import console, print_json  # noqa: PLC0415 (commands import late)
+
+    async def run() -> list[Task]:
+        async with service_desk(workspace, DEFAULT_ORGAN, user, dict(os.environ)) as at:
+            return await at.knowledge.worker(f"cli-{os.getpid()}").run_due(max_tasks)
+
+    ended = asyncio.run(run())
+    if as_json:
+        print_json(ended)
+        return
+    for task in ended:
+        text = f"{task.id}  {task.kind}  {task.revision_id}  {task.status}  {task.error_code}".rstrip()
+        console().print(text, markup=False)
+    console().print(f"{len(ended)} tasks.")
 
 
 @task_app.command("show")

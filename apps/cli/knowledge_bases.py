@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,6 +120,51 @@ def delete(
     from apps.cli.envelopes import answer, deleted_lines  # noqa: PLC0415 (see the module's first sentence)
 
     answer(lambda: _opened(workspace).delete(base_id, purge=purge), deleted_lines(base_id), as_json=as_json)
+
+
+@kb_app.command()
+def documents(base_id: BaseId, as_json: AsJson = False, workspace: WorkspaceFolder = DEFAULT_WORKSPACE) -> None:
+    """The documents that are live, each with its source type, its tags and how many versions are kept."""
+    from apps.cli.base_content import document_lines, listed_documents  # noqa: PLC0415 (see the module's first sentence)
+    from apps.cli.envelopes import answer  # noqa: PLC0415 (as above)
+
+    answer(lambda: listed_documents(base_id, workspace, os.environ), document_lines, as_json=as_json)
+
+
+@kb_app.command()
+def document(
+    base_id: BaseId,
+    name: Annotated[str, typer.Argument(metavar="DOC", help="Id of the document, or its name in its source.")],
+    history: Annotated[bool, typer.Option("--history", help="Show which snapshots changed it, newest first.")] = False,
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+) -> None:
+    """One document: its source type and why, what is said about it, and its history."""
+    from apps.cli.base_content import detail_lines, shown_document  # noqa: PLC0415 (see the module's first sentence)
+    from apps.cli.envelopes import answer  # noqa: PLC0415 (as above)
+
+    lines = partial(detail_lines, history=history)
+    answer(lambda: shown_document(base_id, name, workspace, os.environ), lines, as_json=as_json)
+
+
+@kb_app.command()
+def rebuild(
+    base_id: BaseId,
+    executor: Annotated[
+        str, typer.Option(help="`prefect` rebuilds as a Prefect flow, `inline` without Prefect.")
+    ] = "prefect",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from what is finished.")] = False,
+    wait: Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for another build to end.")] = 0.0,
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+) -> None:
+    """Derive everything again: source, classification, extraction, cards, compilation, each in its own layer."""
+    from apps.cli.base_content import RebuildRequest, rebuild_lines, rebuilt  # noqa: PLC0415 (see the module's first sentence)
+    from apps.cli.envelopes import answer  # noqa: PLC0415 (as above)
+
+    request = RebuildRequest(base_id, workspace, resume, wait, os.environ.get("PREFECT_API_URL"))
+    with_prefect = executor != "inline"
+    answer(lambda: rebuilt(request, os.environ, with_prefect=with_prefect), rebuild_lines, as_json=as_json)
 
 
 @source_type_app.command("add")
@@ -252,13 +298,17 @@ def delete_card_type(
 
 
 def _opened(folder: Path) -> KnowledgeBases[None, None]:
+    from lorebase.registered_bases import statistics_of  # noqa: PLC0415 (as above)
     from lorebase.registry.content import BaseFolders  # noqa: PLC0415 (see the module's first sentence)
     from lorebase.registry.service import KnowledgeBases  # noqa: PLC0415 (as above)
     from lorebase.workspace import Workspace  # noqa: PLC0415 (as above)
 
     workspace = Workspace.load(folder, os.environ)
     return KnowledgeBases(
-        workspace.registry_store, clock=workspace.clock, folders=BaseFolders(workspace.folder.absolute())
+        workspace.registry_store,
+        clock=workspace.clock,
+        statistics=statistics_of(workspace),
+        folders=BaseFolders(workspace.folder.absolute()),
     )
 
 
@@ -274,7 +324,8 @@ def _base_change(
     from apps.cli.envelopes import json_object_of  # noqa: PLC0415 (see the module's first sentence)
     from lorebase.registry.base_changes import BaseChange  # noqa: PLC0415 (as above)
 
-    given = _given(name=name, description=description, recipe=recipe)
+    # Absolute, because a rebuild may run in another folder.
+    given = _given(name=name, description=description, recipe=str(Path(recipe).absolute()) if recipe else recipe)
     if parsers is not None:
         given["parsers"] = [_parser_rule(text) for text in parsers if text]
     if top_k is not None:

@@ -16,7 +16,9 @@ from lorebase.runs.budget import in_usd
 
 if TYPE_CHECKING:
     from apps.cli.triggering import TriggeredRun
+    from lorebase.answering.over_retrieval import AnswerSource
     from lorebase.retrieval.model import QueryResult, SearchResult
+    from lorebase.retrieval.provenance import QueryUsage
     from lorebase.runs.report import BuildReport
 
 _ISSUES_SHOWN = 10
@@ -126,10 +128,25 @@ def show_results(found: QueryResult, screen: Console) -> None:
             screen.print(Text(f"      {line}"))
         for path in result.graph_paths[:1]:
             screen.print(Text(f"      by {path}", style="dim"))
+        for search in result.provenance[:1]:
+            if search.query != found.query:
+                screen.print(Text(f"      by {search.query}", style="dim"))
+    if found.usage is not None:
+        screen.print(Text(f"  {_models_asked(found.usage)}", style="dim"))
 
 
-def place_of(result: SearchResult) -> str:
-    """Where a result stands: file, heading path, page, slide, sheet or rows."""
+def _models_asked(usage: QueryUsage) -> str:
+    """What the models took for a query, in one line."""
+    return "; ".join(
+        f"{role}: {taken.calls} calls, {taken.cached_calls} kept replies, "
+        f"{taken.input_tokens + taken.output_tokens} tokens"
+        for role, taken in (("chat", usage.chat), ("rerank", usage.rerank))
+        if taken.calls or taken.cached_calls
+    )
+
+
+def place_of(result: SearchResult | AnswerSource) -> str:
+    """Where a result stands: file, heading path, page, slide, sheet or rows; then the type of its document."""
     citation = result.citation
     parts = [result.document.name]
     if citation.heading_path:
@@ -141,6 +158,8 @@ def place_of(result: SearchResult) -> str:
     if citation.first_row is not None:
         last = citation.last_row
         parts.append(f"row {citation.first_row}" if last == citation.first_row else f"rows {citation.first_row}-{last}")
+    if result.document.source_type:
+        parts.append(f"a {result.document.source_type}")
     return ", ".join(parts)
 
 

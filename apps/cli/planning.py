@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lorebase.recipes.loading import load_recipe
+from lorebase.registry.base_recipe import with_registered_types
 from lorebase.runs.budget import in_usd
 from lorebase.runs.builder import KnowledgeBaseBuilderConfig
 from lorebase.runs.plan import BuildPlan, StepPlan, plan_build
@@ -33,7 +34,8 @@ def plan_recipe(recipe_file: Path, workspace: Path, *, rebuild: bool, variables:
     recipe = load_recipe(recipe_file)
     recipe.validate()
     config = KnowledgeBaseBuilderConfig(rebuild=rebuild)
-    return asyncio.run(plan_build(recipe, Workspace.load(workspace, variables), config))
+    opened = Workspace.load(workspace, variables)
+    return asyncio.run(plan_build(with_registered_types(recipe, opened), opened, config))
 
 
 def show_plan(plan: BuildPlan, screen: Console) -> None:

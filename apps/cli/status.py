@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -153,3 +154,15 @@ def _unknown(name: str, workspace: Workspace) -> NotFoundError:
         f"The workspace {workspace.folder} knows no knowledge base {name!r}.",
         remedy="Build it with `lorebase build RECIPE`, or name the right --workspace.",
     )
+
+
+def write_report(report: BuildReport, file: Path) -> None:
+    """Write a report as a page that needs nothing but itself.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    from apps.cli.html_page import write_html  # noqa: PLC0415 (only for pages)
+    from apps.cli.report_page import report_page  # noqa: PLC0415 (as above)
+
+    write_html(file, report_page(report))

@@ -1,0 +1,93 @@
+"""`lorebase retrieve` and `lorebase citation`: evidence from governed knowledge, and what it stands for later."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from apps.cli.governed import (
+    DEFAULT_ORGAN,
+    DEFAULT_WORKSPACE,
+    AsJson,
+    Organ,
+    User,
+    WorkspaceFolder,
+    desk,
+    service_desk,
+    show,
+)
+
+if TYPE_CHECKING:
+    from lorebase.retrieval.governed.evidence import RetrievalResult
+
+
+class GovernedModeName(StrEnum):
+    """How to search."""
+
+    vector_search = "vector_search"
+    full_text_search = "full_text_search"
+    hybrid_search = "hybrid_search"
+
+
+def retrieve(
+    base: Annotated[str, typer.Argument(help="Name of the knowledge base.", show_default=False)],
+    query: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    top_k: Annotated[int, typer.Option("--top-k", help="Most pieces of evidence, 1 to 20.")] = 5,
+    all_tags: Annotated[list[str] | None, typer.Option("--all-tag", help="Evidence has this tag; repeatable.")] = None,
+    any_tags: Annotated[
+        list[str] | None, typer.Option("--any-tag", help="Evidence has one of these tags; repeatable.")
+    ] = None,
+    mode: Annotated[GovernedModeName | None, typer.Option(help="How to search; the best the base has.")] = None,
+    organ: Organ = DEFAULT_ORGAN,
+    user: User = "",
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+) -> None:
+    """Evidence from what is live of an organisation, with citations, or that there is none."""
+    from apps.cli.output import console, print_json  # noqa: PLC0415 (commands import late)
+
+    async def ask() -> RetrievalResult:
+        from lorebase.retrieval.governed.request import RetrievalRequest  # noqa: PLC0415 (commands import late)
+
+        request = RetrievalRequest(
+            base_id=base,
+            query=query,
+            top_k=top_k,
+            all_tags=tuple(all_tags or ()),
+            any_tags=tuple(any_tags or ()),
+            mode=mode.value if mode else None,
+        )
+        async with service_desk(workspace, organ, user, dict(os.environ)) as at:
+            return await at.knowledge.retrieval.retrieve(at.caller, request)
+
+    found = asyncio.run(ask())
+    if as_json:
+        print_json(found)
+        return
+    for evidence in found.evidence:
+        place = " > ".join(evidence.citation.heading_path)
+        where = f"{evidence.document_name}  {place}".rstrip()
+        console().print(f"[{evidence.rank}] {where}  ({evidence.revision_id}/{evidence.chunk_id})", markup=False)
+        console().print(f"{evidence.text}\n", markup=False)
+    if not found.answerable:
+        console().print("No evidence.")
+
+
+def citation(
+    revision: Annotated[int, typer.Argument(help="Id of the cited revision.", show_default=False)],
+    chunk: Annotated[int, typer.Argument(help="Id of the cited chunk.", show_default=False)],
+    organ: Organ = DEFAULT_ORGAN,
+    user: User = "",
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+) -> None:
+    """What a citation stands for now: its text while it is live, otherwise that it was withdrawn."""
+    from lorebase.retrieval.governed.citations import Citations  # noqa: PLC0415 (commands import late)
+
+    with desk(workspace, organ, user, dict(os.environ)) as at:
+        found = Citations(at.governance.store).resolve(at.caller, revision, chunk)
+    show(found, as_json=as_json)
