@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from lorebase.artifacts.kinds import CHUNKS, FULL_TEXT_INDEX, ArtifactKind, IndexedChunk
 from lorebase.index.ports import LexicalIndex
+from lorebase.registry.document_classes import DOCUMENT_CLASSES, labels_of_classes
 from lorebase.runs.capabilities import FULL_TEXT
-from lorebase.runs.staging import TEXT_COLLECTION, stage_texts, staging_report
+from lorebase.runs.staging import TEXT_COLLECTION, Staging, stage_texts, staging_report
 from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
 
 
@@ -18,6 +19,7 @@ class IndexFullText(Step):
 
     type_name: ClassVar[str] = "index_full_text"
     requires: ClassVar[tuple[ArtifactKind[Any], ...]] = (CHUNKS,)
+    reads_if_present: ClassVar[tuple[ArtifactKind[Any], ...]] = (DOCUMENT_CLASSES,)
     produces: ClassVar[ArtifactKind[Any]] = FULL_TEXT_INDEX
     search_asset: ClassVar[str] = FULL_TEXT
 
@@ -33,17 +35,17 @@ class IndexFullText(Step):
     async def run_partitions(
         self, partitions: Sequence[Partition], context: StepExecutionContext
     ) -> list[PartitionReport[IndexedChunk]]:
-        """Stage the chunks of all partitions that the index does not hold yet."""
+        """Stage the chunks of all partitions that the index does not hold yet, labelled as their documents are."""
         chunks = [partition.rows(CHUNKS) for partition in partitions]
-        written = await stage_texts(
-            self.index_of(context),
-            list(chain.from_iterable(chunks)),
-            context.base_name,
-            searchable=context.stages_searchable,
-        )
+        labels = labels_of_classes(chain.from_iterable(partition.rows(DOCUMENT_CLASSES) for partition in partitions))
+        staging = Staging(context.base_name, labels, searchable=context.stages_searchable, relabels=context.relabels)
+        written = await stage_texts(self.index_of(context), list(chain.from_iterable(chunks)), staging)
         return [
             staging_report(
-                rows, {chunk.chunk_id for chunk in rows}, computed=sum(chunk.chunk_id in written for chunk in rows)
+                rows,
+                {chunk.chunk_id for chunk in rows},
+                computed=sum(chunk.chunk_id in written for chunk in rows),
+                labels=labels,
             )
             for rows in chunks
         ]

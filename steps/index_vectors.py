@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from lorebase.artifacts.kinds import CHUNKS, EMBEDDINGS, VECTOR_INDEX, ArtifactKind, IndexedChunk
 from lorebase.index.ports import VectorIndex
+from lorebase.registry.document_classes import DOCUMENT_CLASSES, labels_of_classes
 from lorebase.runs.capabilities import VECTORS
-from lorebase.runs.staging import stage_vectors, staging_report, vectors_collection
+from lorebase.runs.staging import Staging, stage_vectors, staging_report, vectors_collection
 from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
 
 
@@ -18,6 +19,7 @@ class IndexVectors(Step):
 
     type_name: ClassVar[str] = "index_vectors"
     requires: ClassVar[tuple[ArtifactKind[Any], ...]] = (CHUNKS, EMBEDDINGS)
+    reads_if_present: ClassVar[tuple[ArtifactKind[Any], ...]] = (DOCUMENT_CLASSES,)
     produces: ClassVar[ArtifactKind[Any]] = VECTOR_INDEX
     search_asset: ClassVar[str] = VECTORS
     models: ClassVar[tuple[str, ...]] = ("embedding",)
@@ -38,14 +40,14 @@ class IndexVectors(Step):
     async def run_partitions(
         self, partitions: Sequence[Partition], context: StepExecutionContext
     ) -> list[PartitionReport[IndexedChunk]]:
-        """Stage the chunks of all partitions that the index does not hold yet."""
+        """Stage the chunks of all partitions that the index does not hold yet, labelled as their documents are."""
         chunks = [partition.rows(CHUNKS) for partition in partitions]
         vectors = {row.chunk_id: row.vector for partition in partitions for row in partition.rows(EMBEDDINGS)}
         everything = list(chain.from_iterable(chunks))
-        written = await stage_vectors(
-            self.index_of(context), everything, vectors, context.base_name, searchable=context.stages_searchable
-        )
+        labels = labels_of_classes(chain.from_iterable(partition.rows(DOCUMENT_CLASSES) for partition in partitions))
+        staging = Staging(context.base_name, labels, searchable=context.stages_searchable, relabels=context.relabels)
+        written = await stage_vectors(self.index_of(context), everything, vectors, staging)
         return [
-            staging_report(rows, set(vectors), computed=sum(chunk.chunk_id in written for chunk in rows))
+            staging_report(rows, set(vectors), computed=sum(chunk.chunk_id in written for chunk in rows), labels=labels)
             for rows in chunks
         ]

@@ -9,11 +9,27 @@ from lorebase.recipes.model import ProcedureSpec
 _DOCUMENTS_TO_CHUNKS: list[dict[str, Any]] = [{"parse_documents": {}}, {"split_documents": {}}]
 
 PROCEDURES: dict[str, list[dict[str, Any]]] = {
+    "document_classes": [{"parse_documents": {}}, {"classify_documents": {}}],
     "vector_index": [*_DOCUMENTS_TO_CHUNKS, {"embed_chunks": {}}, {"index_vectors": {}}],
     "full_text_index": [*_DOCUMENTS_TO_CHUNKS, {"index_full_text": {}}],
     "hybrid_index": [*_DOCUMENTS_TO_CHUNKS, {"embed_chunks": {}}, {"index_vectors": {}}, {"index_full_text": {}}],
+    "knowledge_graph": [
+        {"extract_entities": {}},
+        {"extract_relations": {}},
+        {"resolve_entities": {}},
+        {"build_graph": {}},
+    ],
+    "wiki_cards": [{"propose_cards": {}}, {"index_cards": {}}],
+    "faq": [{"parse_documents": {}}, {"collect_faq": {}}, {"index_faq": {}}],
 }
 """Steps of each procedure as a recipe would write them."""
+
+
+class DocumentClasses(ProcedureSpec):
+    """Parse and classify; stands before the procedures that index. Takes the settings of `classify_documents`."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 (checked against the steps when the recipe is validated)
+        super().__init__(use="document_classes", settings=settings)
 
 
 class VectorIndex(ProcedureSpec):
@@ -35,3 +51,24 @@ class HybridIndex(ProcedureSpec):
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 (as above)
         super().__init__(use="hybrid_index", settings=settings)
+
+
+class KnowledgeGraph(ProcedureSpec):
+    """Extract, resolve, build a graph, of the chunks that another procedure makes. Unlocks `graph_search`."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 (as above)
+        super().__init__(use="knowledge_graph", settings=settings)
+
+
+class WikiCards(ProcedureSpec):
+    """Propose cards of the chunks that another procedure makes, and index them. Unlocks `card_search`."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 (as above)
+        super().__init__(use="wiki_cards", settings=settings)
+
+
+class Faq(ProcedureSpec):
+    """Parse, collect questions with their answers, index them. Unlocks `faq_search`."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 (as above)
+        super().__init__(use="faq", settings=settings)

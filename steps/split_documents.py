@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from lorebase.artifacts.kinds import CHUNKS, PARSED_DOCUMENTS, SOURCE_DOCUMENTS, ArtifactKind
+from lorebase.documents.file_names import NameFilter
 from lorebase.documents.model import Chunk
 from lorebase.documents.splitting import split_document
 from lorebase.errors import ConfigurationError
@@ -24,6 +25,9 @@ class SplitDocuments(Step):
 
     max_tokens: int = Field(200, ge=16, le=8192, description="Longest chunk, its heading path included.")
     overlap_tokens: int = Field(0, ge=0, description="Tokens shared with the chunk before.")
+    exclude: tuple[str, ...] = Field(
+        (), description="Patterns of the names of documents that are not cut into chunks, such as faq/*.csv."
+    )
 
     type_name: ClassVar[str] = "split_documents"
     requires: ClassVar[tuple[ArtifactKind[Any], ...]] = (PARSED_DOCUMENTS, SOURCE_DOCUMENTS)
@@ -57,7 +61,7 @@ class SplitDocuments(Step):
         return [await asyncio.to_thread(self._split_partition, partition, count_tokens) for partition in partitions]
 
     def _split_partition(self, partition: Partition, count_tokens: Callable[[str], int]) -> PartitionReport[Chunk]:
-        parsed = partition.rows(PARSED_DOCUMENTS)
+        parsed = [item for item in partition.rows(PARSED_DOCUMENTS) if not self._leaves_out(item.document.name)]
         sources = {document.document_id: document.source for document in partition.rows(SOURCE_DOCUMENTS)}
         chunks: list[Chunk] = []
         for item in parsed:
@@ -69,3 +73,6 @@ class SplitDocuments(Step):
                 source=sources[item.document.document_id],
             )
         return PartitionReport(rows=chunks, items=len(parsed), computed_items=len(parsed), documents=len(parsed))
+
+    def _leaves_out(self, name: str) -> bool:
+        return bool(self.exclude) and NameFilter(self.exclude).accepts(name)

@@ -19,6 +19,7 @@ from lorebase.fingerprint import sha256_of
 
 TEXT_COLUMN = "text"
 DOCUMENT_COLUMN = "document_id"
+DOCUMENTS_COLUMN = "document_ids"
 _LEAST_TEXT_CHARS = 16
 """Shorter texts are also words of records and recipes: to find one there proves nothing."""
 
@@ -78,7 +79,7 @@ def _holding(store: ObjectStore, key: str, kinds: Sequence[ArtifactKind[Any]], d
         return None
     table = read_table(content, key)
     kind = _kind_of(table.schema.names, kinds)
-    names_it = DOCUMENT_COLUMN in table.schema.names and document_id in set(table[DOCUMENT_COLUMN].to_pylist())
+    names_it = names_document(table, document_id)
     if kind is None:
         if names_it:
             raise ConfigurationError(
@@ -89,10 +90,18 @@ def _holding(store: ObjectStore, key: str, kinds: Sequence[ArtifactKind[Any]], d
     if DOCUMENT_COLUMN in table.schema.names and not names_it:
         return None
     rows = kind.decode(content)
-    kept = [row for row in rows if kind.document_id(row) != document_id]
+    kept = [row for row in rows if not kind.is_about(row, document_id)]
     if len(kept) == len(rows):
         return None
     return Holding(key, kind, len(rows) - len(kept), kept, _text_digests(table, document_id))
+
+
+def names_document(table: pa.Table, document_id: str) -> bool:
+    """Whether a row of any Parquet object says that it is of a document, or made of it among others."""
+    names = table.schema.names
+    if DOCUMENT_COLUMN in names and document_id in set(table[DOCUMENT_COLUMN].to_pylist()):
+        return True
+    return DOCUMENTS_COLUMN in names and any(document_id in (ids or ()) for ids in table[DOCUMENTS_COLUMN].to_pylist())
 
 
 def read_table(content: bytes, key: str) -> pa.Table:

@@ -32,6 +32,8 @@ class ArtifactKind(Generic[RowT]):
         to_rows: A table with that schema to rows.
         item_key: Which item of work a row answers, for kinds that a ledger keeps; None for the others.
         document_id: The document that a row belongs to.
+        document_ids: Every document that a row says something of, for kinds whose rows are made of several; it stands
+            in a column `document_ids`. A row goes with the first of them that is forgotten.
     """
 
     name: str
@@ -40,6 +42,13 @@ class ArtifactKind(Generic[RowT]):
     to_rows: Callable[[pa.Table], list[RowT]]
     document_id: Callable[[RowT], str]
     item_key: Callable[[RowT], str] | None = None
+    document_ids: Callable[[RowT], Sequence[str]] | None = None
+
+    def is_about(self, row: RowT, document_id: str) -> bool:
+        """Whether a row says something of a document."""
+        if self.document_ids is not None and document_id in self.document_ids(row):
+            return True
+        return self.document_id(row) == document_id
 
     @property
     def schema_fingerprint(self) -> str:
@@ -99,11 +108,32 @@ class EmbeddedChunk:
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """A chunk that was staged in an index."""
+    """A chunk that was staged in an index, with what its entity can be filtered by."""
 
     chunk_id: str
     document_id: str
     revision_id: str
+    source_type: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedEntry(IndexedChunk):
+    """Something other than a chunk that was staged in an index, with all that it takes to stage it again.
+
+    Its `chunk_id` is its key in the index, its `revision_id` what it stands for: a card's version, an entry of a FAQ.
+
+    Attributes:
+        key: Item of work that its vector answers.
+        document_ids: Every document that it says something of.
+        text: What is searched.
+        vector: Its vector (float32, unit length); empty where it is found by its words alone.
+    """
+
+    key: str
+    document_ids: tuple[str, ...]
+    text: str
+    vector: NDArray[np.float32]
 
 
 _STRINGS = pa.list_(pa.string())
@@ -122,11 +152,11 @@ _WARNING = pa.struct([("code", pa.string()), ("message", pa.string())])
 
 
 def _document_columns(rows: Sequence[SourceDocument]) -> list[Any]:
-    return [[getattr(row, name) for row in rows] for name in ("document_id", "name", "source", "sha256", "size_bytes")]
+    return [[getattr(row, name) for row in rows] for name in SOURCE_DOCUMENTS.schema.names]
 
 
 def _document_rows(table: pa.Table) -> list[SourceDocument]:
-    return [SourceDocument(url="", **row) for row in table.to_pylist()]
+    return [SourceDocument(url="", sidecar_sha256=row.pop("sidecar_sha256") or "", **row) for row in table.to_pylist()]
 
 
 SOURCE_DOCUMENTS: ArtifactKind[SourceDocument] = ArtifactKind(
@@ -138,6 +168,7 @@ SOURCE_DOCUMENTS: ArtifactKind[SourceDocument] = ArtifactKind(
             ("source", pa.string()),
             ("sha256", pa.string()),
             ("size_bytes", pa.int64()),
+            ("sidecar_sha256", pa.string()),
         ]
     ),
     to_columns=_document_columns,
@@ -269,17 +300,31 @@ EMBEDDINGS: ArtifactKind[EmbeddedChunk] = ArtifactKind(
 
 
 def _indexed_columns(rows: Sequence[IndexedChunk]) -> list[Any]:
-    return [[getattr(row, name) for row in rows] for name in ("chunk_id", "document_id", "revision_id")]
+    return [[getattr(row, name) for row in rows] for name in _INDEXED_SCHEMA.names]
 
 
 def _indexed_rows(table: pa.Table) -> list[IndexedChunk]:
-    return [IndexedChunk(**row) for row in table.to_pylist()]
+    return [
+        IndexedChunk(source_type=row.pop("source_type") or "", tags=tuple(row.pop("tags") or ()), **row)
+        for row in table.to_pylist()
+    ]
+
+
+_INDEXED_SCHEMA = pa.schema(
+    [
+        ("chunk_id", pa.string()),
+        ("document_id", pa.string()),
+        ("revision_id", pa.string()),
+        ("source_type", pa.string()),
+        ("tags", _STRINGS),
+    ]
+)
 
 
 def _index_kind(name: str) -> ArtifactKind[IndexedChunk]:
     return ArtifactKind(
         name=name,
-        schema=pa.schema([("chunk_id", pa.string()), ("document_id", pa.string()), ("revision_id", pa.string())]),
+        schema=_INDEXED_SCHEMA,
         to_columns=_indexed_columns,
         to_rows=_indexed_rows,
         document_id=lambda row: row.document_id,
@@ -288,3 +333,52 @@ def _index_kind(name: str) -> ArtifactKind[IndexedChunk]:
 
 VECTOR_INDEX = _index_kind("vector_index")
 FULL_TEXT_INDEX = _index_kind("full_text_index")
+
+
+_ENTRY_SCHEMA = pa.schema(
+    [
+        ("key", pa.string()),
+        ("chunk_id", pa.string()),
+        ("document_id", pa.string()),
+        ("revision_id", pa.string()),
+        ("document_ids", _STRINGS),
+        ("text", pa.string()),
+        ("vector", pa.binary()),
+    ]
+)
+
+
+def _entry_columns(rows: Sequence[IndexedEntry]) -> list[Any]:
+    return [
+        *([getattr(row, name) for row in rows] for name in _ENTRY_SCHEMA.names[:-1]),
+        [np.asarray(row.vector, dtype=np.float32).tobytes() for row in rows],
+    ]
+
+
+def _entry_rows(table: pa.Table) -> list[IndexedEntry]:
+    return [
+        IndexedEntry(
+            document_ids=tuple(row.pop("document_ids")),
+            vector=np.frombuffer(row.pop("vector"), dtype=np.float32),
+            **row,
+        )
+        for row in table.to_pylist()
+    ]
+
+
+def _entry_kind(name: str) -> ArtifactKind[IndexedEntry]:
+    return ArtifactKind(
+        name=name,
+        schema=_ENTRY_SCHEMA,
+        to_columns=_entry_columns,
+        to_rows=_entry_rows,
+        document_id=lambda row: row.document_id,
+        item_key=lambda row: row.key,
+        document_ids=lambda row: row.document_ids,
+    )
+
+
+CARD_INDEX = _entry_kind("card_index")
+FAQ_INDEX = _entry_kind("faq_index")
+ENTRY_INDEXES: tuple[ArtifactKind[IndexedEntry], ...] = (CARD_INDEX, FAQ_INDEX)
+"""Indexes of other things than chunks."""

@@ -191,6 +191,11 @@ class BaseLayout:
         return f"{self.ledger(step_fingerprint)}/keys/{sha256}"
 
     @property
+    def calls(self) -> str:
+        """Folder of replies of chat models."""
+        return f"{self.prefix}/calls"
+
+    @property
     def forgotten(self) -> str:
         """Folder of the records of forgotten documents."""
         return f"{self.prefix}/forgotten"

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from lorebase.ids import document_id_of
+
+SIDECAR_SUFFIX = ".meta.yaml"
+"""What the file beside a document that describes it adds to the document's name."""
+
 BlockKind = Literal["heading", "paragraph", "list", "table", "code"]
 
 
@@ -19,6 +24,7 @@ class SourceDocument:
         url: Where its bytes lie now; may differ from machine to machine and is part of no identity.
         sha256: Digest of its bytes; also its revision where nothing else governs it.
         size_bytes: Length of its bytes.
+        sidecar_sha256: Digest of the file beside it that describes it (`SIDECAR_SUFFIX`); empty where there is none.
     """
 
     document_id: str
@@ -27,6 +33,13 @@ class SourceDocument:
     url: str
     sha256: str
     size_bytes: int
+    sidecar_sha256: str = ""
+
+    @property
+    def sidecar(self) -> SourceDocument:
+        """The file beside it, as something that can be read."""
+        name = f"{self.name}{SIDECAR_SUFFIX}"
+        return SourceDocument(document_id_of(self.source, name), name, self.source, "", self.sidecar_sha256, 0)
 
 
 @dataclass(frozen=True, slots=True)

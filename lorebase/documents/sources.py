@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Protocol
 
 from lorebase.documents.file_names import NameFilter, is_hidden
-from lorebase.documents.model import SourceDocument
+from lorebase.documents.model import SIDECAR_SUFFIX, SourceDocument
 from lorebase.documents.unreadable import too_large
 from lorebase.errors import ConfigurationError, ConflictError
 from lorebase.fingerprint import sha256_of
 from lorebase.ids import document_id_of
+
+MAX_SIDECAR_BYTES = 64 * 1024
 
 _BLOCK_BYTES = 1 << 20
 
@@ -61,7 +63,7 @@ class SourceIssue:
     """An entry of a source that was left out.
 
     Attributes:
-        code: SYMLINK_LOOP, UNREADABLE_ENTRY or DUPLICATE_NAME.
+        code: SYMLINK_LOOP, UNREADABLE_ENTRY, DUPLICATE_NAME, SIDECAR_WITHOUT_DOCUMENT or SIDECAR_TOO_LARGE.
         name: Its name in the source.
         message: One sentence.
     """
@@ -83,7 +85,8 @@ def scan(source: Source, filesystem: FileSystem, root: str) -> SourceScan:
     """List the documents of a source with size and digest; contents are streamed, never held.
 
     Hidden files and folders (leading dot) and office lock files (`~$`) are not documents. Large files are listed like
-    any other: the limit is applied where content is read.
+    any other: the limit is applied where content is read. A file `NAME.meta.yaml` is no document: it describes the
+    document NAME beside it, whose entry holds its digest.
 
     Args:
         source: Its settings.
@@ -98,7 +101,11 @@ def scan(source: Source, filesystem: FileSystem, root: str) -> SourceScan:
     """
     walk = _Walk(filesystem, NameFilter(source.include, source.exclude))
     documents: dict[str, SourceDocument] = {}
+    sidecars: dict[str, str] = {}
     for name, path in walk.files(root):
+        if name.endswith(SIDECAR_SUFFIX):
+            sidecars[name.removesuffix(SIDECAR_SUFFIX)] = path
+            continue
         if name in documents:
             walk.report("DUPLICATE_NAME", name, f"{path} has the same name as {documents[name].url}; it was left out.")
             continue
@@ -115,6 +122,8 @@ def scan(source: Source, filesystem: FileSystem, root: str) -> SourceScan:
             sha256=sha256,
             size_bytes=size_bytes,
         )
+    for name, path in sidecars.items():
+        _join_sidecar(walk, documents, name, path)
     return SourceScan(tuple(documents[name] for name in sorted(documents)), tuple(walk.issues))
 
 
@@ -137,6 +146,24 @@ def read_bytes(document: SourceDocument, filesystem: FileSystem, *, max_bytes: i
     if sha256_of(content) != document.sha256:
         raise ConflictError(changed, remedy=remedy, document=document.name)
     return content
+
+
+def _join_sidecar(walk: _Walk, documents: dict[str, SourceDocument], name: str, path: str) -> None:
+    """Give a document the digest of the file that describes it."""
+    if name not in documents:
+        if walk.names.accepts(name):
+            walk.report("SIDECAR_WITHOUT_DOCUMENT", name, f"{path} describes {name!r}, which is not there.")
+        return
+    try:
+        sha256, size_bytes = _digest(walk.filesystem, path)
+    except OSError as error:
+        walk.report("UNREADABLE_ENTRY", name, f"{path} cannot be read: {_reason(error)}.")
+        return
+    if size_bytes > MAX_SIDECAR_BYTES:
+        message = f"{path} has {size_bytes} bytes; at most {MAX_SIDECAR_BYTES} are read, so it was passed over."
+        walk.report("SIDECAR_TOO_LARGE", name, message)
+        return
+    documents[name] = replace(documents[name], sidecar_sha256=sha256)
 
 
 @dataclass
@@ -174,7 +201,7 @@ class _Walk:
             kind = self._kind(entry)
             if kind == "directory":
                 yield from self._folder(name, path, entry, ancestors)
-            elif self.names.accepts(name):
+            elif self.names.accepts(name) or name.endswith(SIDECAR_SUFFIX):
                 if kind == "file":
                     yield name, path
                 else:

@@ -119,7 +119,11 @@ class Candidate:
     score: float
 
 
-class _Index(Protocol):
+EntityKind = Literal["chunks", "cards", "faq"]
+"""What an index holds: each kind has collections of its own, so that no search of the one meets the others."""
+
+
+class EntityIndex(Protocol):
     """What both indexes can do with their entities. A collection is made by its first write and loaded on demand."""
 
     async def set_searchable(self, chunk_ids: Sequence[str], *, searchable: bool) -> int:
@@ -147,7 +151,7 @@ class _Index(Protocol):
         ...
 
 
-class VectorIndex(_Index, Protocol):
+class VectorIndex(EntityIndex, Protocol):
     """Dense vectors of one knowledge base and one embedding profile."""
 
     async def upsert(self, entities: Sequence[VectorEntity]) -> None:
@@ -164,7 +168,7 @@ class VectorIndex(_Index, Protocol):
         ...
 
 
-class LexicalIndex(_Index, Protocol):
+class LexicalIndex(EntityIndex, Protocol):
     """Words of the chunks of one knowledge base (BM25, Chinese and English)."""
 
     async def upsert(self, entities: Sequence[TextEntity]) -> None:
@@ -179,12 +183,12 @@ class LexicalIndex(_Index, Protocol):
 class IndexStore(Protocol):
     """Opens the indexes of knowledge bases."""
 
-    def vectors(self, base_name: str, profile_id: str, dimensions: int) -> VectorIndex:
-        """The vector index of a base for an embedding profile. Opens no connection by itself."""
+    def vectors(self, base_name: str, profile_id: str, dimensions: int, *, kind: EntityKind = "chunks") -> VectorIndex:
+        """The vector index of a base for an embedding profile and a kind of entity. Opens no connection by itself."""
         ...
 
-    def lexical(self, base_name: str) -> LexicalIndex:
-        """The lexical index of a base. Opens no connection by itself."""
+    def lexical(self, base_name: str, *, kind: EntityKind = "chunks") -> LexicalIndex:
+        """The lexical index of a base for a kind of entity. Opens no connection by itself."""
         ...
 
     async def close(self) -> None:

@@ -95,14 +95,15 @@ def _build(spec: StepSpec, path: PathInRecipe, faults: list[Fault]) -> Step | No
         for detail in error.errors(include_url=False):
             place = detail["loc"]
             name = str(place[0]) if place else ""
-            if detail["type"] == "extra_forbidden":
+            if detail["type"] == "extra_forbidden" and len(place) == 1:
                 allowed = listed(kind.model_fields)
                 message = (
                     f"{spec.step_name} has no setting {name!r}.{nearest(name, kind.model_fields)} Allowed: {allowed}."
                 )
             else:
                 given = detail["input"]
-                message = f"{spec.step_name}: {name} = {given!r} is not allowed: {detail['msg']}."
+                where = ".".join(map(str, place)) or name
+                message = f"{spec.step_name}: {where} = {given!r} is not allowed: {detail['msg']}."
             faults.append(Fault((*path, *place), message, spec.step_name))
         return None
 

@@ -12,7 +12,7 @@ from lorebase.documents.parsing import ParserRule
 from lorebase.documents.sources import Source
 from lorebase.fingerprint import fingerprint
 from lorebase.ids import SLUG_PATTERN
-from lorebase.models.settings import EmbeddingModelSpec
+from lorebase.models.settings import ChatModelSpec, EmbeddingModelSpec, RerankModelSpec
 from lorebase.recipes.places import Places
 
 STEP_OPTIONS = ("name", "retry", "timeout_seconds", "max_failed_share")
@@ -44,9 +44,11 @@ class SourceSpec(_Frozen):
 
 
 class ModelSpecs(_Frozen):
-    """The models that the recipe's steps call, by role."""
+    """The models that the recipe's steps and queries call, by role."""
 
     embedding: EmbeddingModelSpec | None = None
+    chat: ChatModelSpec | None = None
+    rerank: RerankModelSpec | None = None
 
     def roles(self) -> tuple[str, ...]:
         """Roles that have a model."""
@@ -150,6 +152,21 @@ class Budget(_Frozen):
     max_usd: float | None = Field(None, ge=0, allow_inf_nan=False, description="Most cost; needs `prices`.")
 
 
+class ExecutionSpec(_Frozen):
+    """Where the task runs of a build run. It decides how soon a build ends, never what it makes."""
+
+    task_runner: Literal["threads", "processes", "dask", "ray"] = Field(
+        "threads",
+        description="threads: the build's own process; processes: others of its machine; dask, ray: of any machine.",
+    )
+    workers: int | None = Field(
+        None, ge=1, le=1024, description="Processes that are started, or task runs at once on a cluster that is there."
+    )
+    chunks_per_task_run: int | None = Field(
+        None, ge=1, description="About how many chunks one task run takes on; by default 2048."
+    )
+
+
 class ModelPrice(_Frozen):
     """What a model costs; 0 for one that costs nothing."""
 
@@ -161,6 +178,8 @@ class Prices(_Frozen):
     """What the recipe's models cost, by role. Prices decide what plans and reports say, never what is built."""
 
     embedding: ModelPrice | None = None
+    chat: ModelPrice | None = None
+    rerank: ModelPrice | None = None
 
     def of(self, role: str) -> ModelPrice | None:
         """The price of the model of a role; None where the recipe gives none."""
@@ -183,6 +202,7 @@ class KnowledgeRecipe(_Frozen):
     max_document_bytes: int = Field(50 * 1024 * 1024, ge=1, description="Longest document that is read.")
     budget: Budget = Budget()
     prices: Prices = Prices()
+    execution: ExecutionSpec = ExecutionSpec()
     folder: Path = Field(Path(), exclude=True, description="Folder of the recipe file; relative sources start there.")
     _places: Places = PrivateAttr(default_factory=Places)
 
@@ -220,8 +240,8 @@ class KnowledgeRecipe(_Frozen):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of everything the recipe says, wherever its file lies."""
-        return fingerprint("recipe", self.model_dump(mode="json"))
+        """Digest of everything the recipe says about the base, wherever its file lies and its task runs run."""
+        return fingerprint("recipe", self.model_dump(mode="json", exclude={"execution"}))
 
     def location_of(self, source: SourceSpec) -> str:
         """Address of a source, absolute where it is a local folder."""

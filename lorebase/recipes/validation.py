@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from lorebase.artifacts.kinds import SOURCE_DOCUMENTS
+from lorebase.models.settings import CHAT_PROVIDER
 from lorebase.recipes.expansion import PlannedStep, expand
 from lorebase.recipes.model import KnowledgeRecipe
 from lorebase.recipes.places import Fault, invalid_recipe
 from lorebase.recipes.step_types import step_types
 from lorebase.recipes.wording import listed, nearest
-from lorebase.runs.capabilities import ASSETS_OF_MODE, STEP_OF_ASSET, capabilities_of
+from lorebase.runs.capabilities import MODES, capabilities_of, what_unlocks
 
 
 def validated_steps(recipe: KnowledgeRecipe) -> list[PlannedStep]:
@@ -74,13 +75,18 @@ def _graph_faults(planned: list[PlannedStep], *, complete: bool) -> list[Fault]:
             if kind.name in makers:
                 continue
             if kind.name in all_made:
-                hint = f"{all_made[kind.name]!r} makes it, but stands later: move it before {step.name!r}."
+                hint = _stands_later(all_made[kind.name], step)
             elif complete:
                 types = [name for name, kind_of in step_types().items() if kind_of.produces.name == kind.name]
                 hint = f"Nothing in the recipe makes it: add {listed(types)} before {step.name!r}."
             else:
                 continue
             faults.append(Fault(step.path, f"{step.name} needs the artifact {kind.name}. {hint}", step.name))
+        faults += [
+            Fault(step.path, f"{step.name} reads the artifact {name}. {_stands_later(all_made[name], step)}", step.name)
+            for kind in step.step.reads_if_present
+            if (name := kind.name) in all_made and name not in makers
+        ]
         made = step.step.produces.name
         if made in makers and makers[made] != step.name:
             message = f"{step.name} and {makers[made]} both make the artifact {made}. Keep one of them."
@@ -95,18 +101,31 @@ def _graph_faults(planned: list[PlannedStep], *, complete: bool) -> list[Fault]:
     return faults
 
 
+def _stands_later(maker: str, reader: PlannedStep) -> str:
+    return f"{maker!r} makes it, but stands later: move it before {reader.name!r}."
+
+
+_MODELS_OF_QUERIES = ("chat", "rerank")
+_ADD_CHAT = "Add `models: {chat: {provider: ..., model: ...}}`, the provider being an endpoint of the workspace."
+_ADD_MODEL = {"embedding": "Add `models: {embedding: {provider: local}}`.", "chat": _ADD_CHAT}
+
+
 def _model_faults(recipe: KnowledgeRecipe, planned: list[PlannedStep], *, complete: bool) -> list[Fault]:
     wanted = {role: step for step in reversed(planned) for role in step.step.models}
+    may_use = {role for step in planned for role in step.step.optional_models}
     given = recipe.models.roles()
     faults = [
         Fault(("models", role), f"The recipe names the model {role!r}, but none of its steps uses one. Remove it.")
         for role in given
-        if role not in wanted and complete
+        if role not in wanted and role not in may_use and role not in _MODELS_OF_QUERIES and complete
     ]
+    if recipe.models.rerank is not None and recipe.models.rerank.provider == CHAT_PROVIDER and "chat" not in given:
+        message = "The reranker is to be the chat model, and the recipe has none. " + _ADD_CHAT
+        faults.append(Fault(("models", "rerank"), message))
     faults += [
         Fault(
             step.path,
-            f"{step.name} needs the model {role!r}. Add `models: {{{role}: {{provider: local}}}}`.",
+            f"{step.name} needs the model {role!r}. {_ADD_MODEL.get(role, '')}".rstrip(),
             step.name,
         )
         for role, step in wanted.items()
@@ -133,21 +152,21 @@ def _price_faults(recipe: KnowledgeRecipe) -> list[Fault]:
                 f"Add `prices: {{{role}: {{usd_per_million_input_tokens: ...}}}}`, 0 where it costs nothing.",
             )
             for role in given
-            if recipe.prices.of(role) is None
+            if recipe.prices.of(role) is None and role != "rerank"  # builds do not rerank
         ]
     return faults
 
 
 def _capability_faults(recipe: KnowledgeRecipe, planned: list[PlannedStep]) -> list[Fault]:
-    unlocked = capabilities_of(step.step.search_asset for step in planned if step.step.search_asset)
+    assets = [step.step.search_asset for step in planned if step.step.search_asset]
+    unlocked = capabilities_of(assets, recipe.models.roles())
     faults = []
     for place, mode in enumerate(recipe.capabilities):
         if mode in unlocked.queries:
             continue
-        if mode not in ASSETS_OF_MODE:
-            hint = f"There is no such query mode.{nearest(mode, ASSETS_OF_MODE)} Known: {listed(ASSETS_OF_MODE)}."
+        if mode not in MODES:
+            hint = f"There is no such query mode.{nearest(mode, MODES)} Known: {listed(MODES)}."
         else:
-            missing = sorted(ASSETS_OF_MODE[mode] - set(unlocked.search_assets))
-            hint = f"Add {listed(STEP_OF_ASSET[asset] for asset in missing)}."
+            hint = f"Add {what_unlocks(mode, unlocked, recipe.models.roles())}."
         faults.append(Fault(("capabilities", place), f"No step unlocks {mode!r}. {hint}"))
     return faults

@@ -79,6 +79,12 @@ class RecordKeeper:
         read = read_record(stored.by_id[base_id], base_id, self.clock.now())
         return ReadRecord(self.placed(read.record), (*stored.warnings, *read.warnings))
 
+    def counted(self, record: KnowledgeBaseRecord) -> KnowledgeBaseRecord:
+        """The record with its figures counted now, where something counts them."""
+        if self._statistics is None:
+            return record
+        return record.model_copy(update={"statistics": self._statistics(record.id)})
+
     def insert(self, record: KnowledgeBaseRecord) -> bool:
         """Add a base; False where its id is taken."""
         if self.folders is not None and not record.root_dir:

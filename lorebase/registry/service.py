@@ -59,14 +59,14 @@ class KnowledgeBases(Generic[Runtime, Host]):
         self.card_types = CardTypeCommands(self._keeper)
 
     def list(self) -> Envelope[tuple[BaseSummary, ...]]:
-        """Every base, the default one first, then by id. The registry is read once."""
+        """Every base with its stored figures, the default one first, then by id. The registry is read once."""
         read = self._keeper.read_all()
         return success(tuple(summary_of(head) for head in read.heads), read.warnings)
 
     def show(self, base_id: str) -> Envelope[KnowledgeBaseView]:
-        """One base with everything that is configured. Code: `BASE_NOT_FOUND`."""
+        """One base with everything that is configured, counted now. Code: `BASE_NOT_FOUND`."""
         read = self._keeper.read(base_id)
-        return success(view_of(read.record), read.warnings) if read else _not_found(base_id)
+        return success(view_of(self._keeper.counted(read.record)), read.warnings) if read else _not_found(base_id)
 
     def create(self, base_id: str = "", change: BaseChange | None = None) -> Envelope[KnowledgeBaseView]:
         """Make a base with the built-in types; its empty tree first, where trees are made.
@@ -113,6 +113,11 @@ class KnowledgeBases(Generic[Runtime, Host]):
     def update(self, base_id: str, change: BaseChange) -> Envelope[KnowledgeBaseView]:
         """Change what is given, count the base again, and store it. Codes: `BASE_NOT_FOUND`, and those of types."""
         return self._revised(base_id, change)
+
+    def recount(self, base_id: str) -> Envelope[KnowledgeBaseView]:
+        """Store the figures of a base as they are now; nothing else changes. Code: `BASE_NOT_FOUND`."""
+        outcome = self._keeper.revise(base_id, Applied)
+        return success(view_of(outcome.record)) if isinstance(outcome, Applied) else _not_found(base_id)
 
     def reset_card_types(self, base_id: str) -> Envelope[KnowledgeBaseView]:
         """Make the card types the built-in ones. Code: `BASE_NOT_FOUND`."""

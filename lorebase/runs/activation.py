@@ -7,19 +7,48 @@ against the pointer's snapshot. What is left half switched is found by the count
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from lorebase.artifacts.kinds import ArtifactKind, IndexedChunk
 from lorebase.artifacts.manifest import Manifest, PartitionEntry, read_partition
 from lorebase.artifacts.store import BaseLayout, ObjectStore
 from lorebase.errors import BuildFailedError
-from lorebase.index.ports import AnyOf, Equals, LexicalIndex, VectorIndex
+from lorebase.index.ports import AnyOf, EntityFields, EntityIndex, Equals
 from lorebase.runs.records import Issue, Subject
 
 IDS_IN_ONE_CALL = 500
 
-Restage = Callable[[Sequence[int]], Awaitable[None]]
+_Labels: TypeAlias = tuple[str, tuple[str, ...]]
+
+
+class Restage(Protocol):
+    """Writes the entities of some partitions into an index again."""
+
+    async def __call__(self, indexes: Sequence[int], *, relabels: bool = False) -> None:
+        """Write what the index lacks of these partitions.
+
+        Args:
+            indexes: Numbers of the partitions.
+            relabels: Whether type and tags of entities that searches return are brought in line too.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Differences:
+    """How the new build's entities differ from the live ones.
+
+    Attributes:
+        fresh: Ids that only the new build has.
+        retired: Ids that only the live snapshot has.
+        relabelled: Partitions of the new build with entities that both have, with another type or other tags.
+    """
+
+    fresh: list[str]
+    retired: list[str]
+    relabelled: list[int]
 
 
 @dataclass(frozen=True)
@@ -37,7 +66,7 @@ class StagedAsset:
     """
 
     step_name: str
-    index: VectorIndex | LexicalIndex
+    index: EntityIndex
     kind: ArtifactKind[IndexedChunk]
     staged: Manifest
     live: Manifest | None
@@ -65,10 +94,13 @@ class Activation:
         """
         issues = []
         for asset in self._assets:
-            fresh, retired = await self._differences(asset)
+            differences = await self._differences(asset)
+            retired = differences.retired
             self._retired.append((asset, retired))
+            if differences.relabelled:
+                await asset.restage(differences.relabelled, relabels=True)
             if not asset.is_staged_searchable:
-                await _switch(asset, fresh, searchable=True)
+                await _switch(asset, differences.fresh, searchable=True)
             expected = asset.staged.rows + len(retired)
             found = await asset.index.count((Equals("searchable", value=True),))
             if found != expected:
@@ -83,31 +115,37 @@ class Activation:
     async def differences(self) -> dict[str, tuple[int, int]]:
         """How many chunks would become searchable and how many would cease to be, by step; nothing is changed."""
         found = [(asset.step_name, await self._differences(asset)) for asset in self._assets]
-        return {name: (len(fresh), len(retired)) for name, (fresh, retired) in found}
+        return {name: (len(one.fresh), len(one.retired)) for name, one in found}
 
-    async def _differences(self, asset: StagedAsset) -> tuple[list[str], list[str]]:
-        """Ids that only the new build has, and ids that only the live one has; unchanged partitions are not read."""
+    async def _differences(self, asset: StagedAsset) -> _Differences:
+        """What has to be switched; unchanged partitions are not read."""
         new = {entry.index: entry for entry in asset.staged.partitions}
         old = {entry.index: entry for entry in asset.live.partitions} if asset.live else {}
-        fresh: list[str] = []
-        retired: list[str] = []
+        before_by_id: dict[str, _Labels] = {}
+        after_by_id: dict[str, _Labels] = {}
+        place: dict[str, int] = {}
         for index in sorted({*new, *old}):
             before, after = old.get(index), new.get(index)
             if before is not None and after is not None and before.sha256 == after.sha256:
                 continue
-            ids_before = await self._ids(asset, before)
-            ids_after = await self._ids(asset, after)
-            fresh += sorted(ids_after - ids_before)
-            retired += sorted(ids_before - ids_after)
+            before_by_id |= await self._labels(asset, before)
+            labels = await self._labels(asset, after)
+            after_by_id |= labels
+            place |= dict.fromkeys(labels, index)
         # A chunk can move between partitions when their number changes; it is then neither fresh nor retired.
-        moved = set(fresh) & set(retired)
-        return [key for key in fresh if key not in moved], [key for key in retired if key not in moved]
+        both = after_by_id.keys() & before_by_id.keys()
+        return _Differences(
+            fresh=[key for key in after_by_id if key not in both],
+            retired=[key for key in before_by_id if key not in both],
+            relabelled=sorted({place[key] for key in both if after_by_id[key] != before_by_id[key]}),
+        )
 
-    async def _ids(self, asset: StagedAsset, entry: PartitionEntry | None) -> set[str]:
+    async def _labels(self, asset: StagedAsset, entry: PartitionEntry | None) -> dict[str, _Labels]:
+        """Type and tags of the entities of a partition, by rising chunk id."""
         if entry is None:
-            return set()
+            return {}
         rows = await asyncio.to_thread(read_partition, self._store, self._layout, asset.kind, entry)
-        return {row.chunk_id for row in rows}
+        return {row.chunk_id: (row.source_type, row.tags) for row in sorted(rows, key=lambda row: row.chunk_id)}
 
     async def _repair(self, asset: StagedAsset, retired: Sequence[str], *, found: int, expected: int) -> Issue:
         """Compare the whole index with the manifest, write what is missing, and hide what nobody knows."""
@@ -115,8 +153,8 @@ class Activation:
         lacking: list[int] = []
         present = {fields.chunk_id: fields.searchable for fields in await asset.index.fields(())}
         for entry in asset.staged.partitions:
-            ids = await self._ids(asset, entry)
-            wanted |= ids
+            ids = await self._labels(asset, entry)
+            wanted |= ids.keys()
             if any(key not in present for key in ids):
                 lacking.append(entry.index)
         if lacking:
@@ -147,12 +185,12 @@ async def _switch(asset: StagedAsset, chunk_ids: Sequence[str], *, searchable: b
         await asset.index.set_searchable(batch, searchable=searchable)
 
 
-async def missing_ids(index: VectorIndex | LexicalIndex, chunk_ids: Sequence[str]) -> set[str]:
-    """Those of the ids that the index does not hold."""
-    missing = set(chunk_ids)
+async def fields_by_id(index: EntityIndex, chunk_ids: Sequence[str]) -> dict[str, EntityFields]:
+    """The fields of those of the ids that the index holds."""
+    found: dict[str, EntityFields] = {}
     for batch in _batches(chunk_ids):
-        missing -= {fields.chunk_id for fields in await index.fields((AnyOf("chunk_id", tuple(batch)),))}
-    return missing
+        found |= {fields.chunk_id: fields for fields in await index.fields((AnyOf("chunk_id", tuple(batch)),))}
+    return found
 
 
 def _batches(chunk_ids: Sequence[str]) -> Iterator[Sequence[str]]:

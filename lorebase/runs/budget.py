@@ -34,6 +34,7 @@ class Spending:
             self.usage.calls - taken.calls,
             self.usage.input_tokens - taken.input_tokens,
             self.usage.output_tokens - taken.output_tokens,
+            self.usage.cached_calls - taken.cached_calls,
         )
         return Spending(left, self.usd - other.usd)
 
@@ -114,8 +115,7 @@ class RunBudget:
             yield reservation
             used = reservation.used or ModelUsage()
         except LorebaseError as error:
-            calls = error.facts.get("calls", 0)
-            used = reservation.used or ModelUsage(calls if isinstance(calls, int) else 0)
+            used = reservation.used or _told_by(error)
             raise
         finally:
             with self._lock:
@@ -138,6 +138,13 @@ class RunBudget:
                     # Counted again: the calls that were under way have been paid for since.
                     raise _refusal(self._limits, step_name, spent, wanted)
             await asyncio.sleep(_POLL_SECONDS)
+
+
+def _told_by(error: LorebaseError) -> ModelUsage:
+    """What a call took that failed: an answer that is of no use has its tokens, too."""
+    told = (error.facts.get(name, 0) for name in ("calls", "input_tokens", "output_tokens"))
+    calls, input_tokens, output_tokens = (amount if isinstance(amount, int) else 0 for amount in told)
+    return ModelUsage(calls, input_tokens, output_tokens)
 
 
 def passed_limit(limits: Budget, amount: Spending) -> str | None:

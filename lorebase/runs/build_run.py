@@ -18,8 +18,10 @@ from lorebase.recipes.expansion import PlannedStep
 from lorebase.recipes.model import KnowledgeRecipe
 from lorebase.runs.capabilities import capabilities_of
 from lorebase.runs.changes import document_changes
+from lorebase.runs.derived import DerivedTables, stage_tables
 from lorebase.runs.executor import StepExecutor, first_failure
 from lorebase.runs.journal import RunJournal
+from lorebase.runs.measures import count_step
 from lorebase.runs.planning import WEIGHT_OF_A_TASK_RUN
 from lorebase.runs.progress import BuildProgress
 from lorebase.runs.records import (
@@ -40,6 +42,7 @@ from lorebase.runs.scanning import SourceReader, write_source_manifest
 from lorebase.runs.step import StepExecutionContext
 from lorebase.runs.step_run import StepInputs, StepOutcome, StepRun, StepServices, with_spending
 from lorebase.runs.switching import SnapshotSwitch
+from lorebase.tracing import scope
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class BuildServices:
     progress: BuildProgress
     clock: Clock
     lease: Lease | None
+    tables: Sequence[DerivedTables] = ()
 
 
 class StopBuildError(Exception):
@@ -90,12 +94,14 @@ class BuildRun:
         stop_on_error: bool,
         rebuild: bool,
         planning: bool = False,
+        activates: bool = True,
         task_run_weight: float = WEIGHT_OF_A_TASK_RUN,
     ) -> None:
         self._services = services
         self._recipe = recipe
         self._planned = planned
         self._stop_on_error = stop_on_error
+        self._activates = activates
         self._journal = RunJournal(services.store, services.layout)
         self._snapshots = SnapshotStore(services.store, services.layout)
         self._saving = asyncio.Lock()
@@ -134,13 +140,13 @@ class BuildRun:
         await self._services.progress.build_started(self._recipe.name, self._state.run_id, names)
         try:
             pointer = await asyncio.to_thread(self._snapshots.pointer)
-            if pointer is None:
+            if pointer is None and self._activates:
                 self._stage_searchable()
             sources = await self._scan()
             await self._run_steps(sources)
             if any(record.status == "failed" for record in self._state.step_records):
                 return await self._end("failed", self._first_error())
-            await self._activate(pointer)
+            await (self._activate(pointer) if self._activates else self._make_ready())
             return await self._end("succeeded")
         except StopBuildError:
             return await self._end("failed", self._first_error())
@@ -230,7 +236,8 @@ class BuildRun:
             run = StepRun(self._step_services, planned)
             record = run.begin(inputs)
             await self._note(record)
-            result = await run.run(record, inputs)
+            with scope("lorebase.step", step=planned.name):
+                result = await run.run(record, inputs)
         except LorebaseError as error:
             record = record or self._state.step_records[planned.index]
             spent = self._services.context.budget.spent_by(planned.name)
@@ -244,6 +251,7 @@ class BuildRun:
             )
             await self._note(failed)
             await self._services.progress.step_ended(failed)
+            count_step(self._recipe.name, failed)
             if self._stop_on_error:
                 raise StopBuildError from error
             outcome.set_result(None)
@@ -252,12 +260,15 @@ class BuildRun:
         self._state = self._state.model_copy(update={"artifacts": artifacts})
         await self._note(result.record)
         await self._services.progress.step_ended(result.record)
+        count_step(self._recipe.name, result.record)
         outcome.set_result(result)
 
     async def _inputs_of(self, planned: PlannedStep) -> StepInputs:
         manifests: dict[str, Manifest] = {}
         references: dict[str, ArtifactReference] = {}
-        for kind in planned.step.requires:
+        for kind in planned.step.reads():
+            if kind.name not in self._outcomes:  # read if present, and no step of the recipe makes it
+                continue
             made = await self._outcomes[kind.name]
             if made is None:
                 raise MissingArtifactError(
@@ -281,6 +292,12 @@ class BuildRun:
         self._scan_issues += repaired
         self._state = self._state.model_copy(update={"snapshot_id": snapshot_id})
 
+    async def _make_ready(self) -> None:
+        """Make what readers would need, and show it to nobody: no index, no pointer and no snapshot is touched."""
+        await self._require_lease()
+        services = self._services
+        await stage_tables(services.store, services.layout, services.tables, self._state.artifacts)
+
     def _switch(self) -> SnapshotSwitch:
         made = {name: outcome.result() for name, outcome in self._outcomes.items()}
         return SnapshotSwitch(
@@ -290,6 +307,7 @@ class BuildRun:
             recipe=self._recipe,
             planned=self._planned,
             outcomes={name: outcome for name, outcome in made.items() if outcome is not None},
+            tables=self._services.tables,
         )
 
     async def _require_lease(self) -> None:
@@ -298,9 +316,8 @@ class BuildRun:
 
     def _capabilities(self) -> Capabilities:
         done = {record.index for record in self._state.step_records if record.status in {"succeeded", "skipped"}}
-        return capabilities_of(
-            step.step.search_asset for step in self._planned if step.step.search_asset and step.index in done
-        )
+        left = [step.step.search_asset for step in self._planned if step.step.search_asset and step.index in done]
+        return capabilities_of(left, self._recipe.models.roles())
 
     async def _note(self, record: StepRunRecord) -> None:
         """Keep the state of a step, and store the state of the run."""

@@ -17,22 +17,28 @@ from lorebase.artifacts.store import BaseLayout, ObjectStore
 from lorebase.clock import Clock
 from lorebase.documents.parsing import ParserRegistry
 from lorebase.documents.sources import FileSystem
-from lorebase.errors import ConflictError
+from lorebase.errors import ConfigurationError, ConflictError
 from lorebase.ids import new_run_id
 from lorebase.index.ports import IndexStore
+from lorebase.models.call_ledger import CallLedger
+from lorebase.models.chat import ChatModel
 from lorebase.models.ports import Embedder
-from lorebase.models.settings import EmbeddingModelSpec
+from lorebase.models.settings import ChatModelSpec, EmbeddingModelSpec
 from lorebase.recipes.expansion import PlannedStep
 from lorebase.recipes.model import KnowledgeRecipe, ParserRuleSpec
 from lorebase.recipes.validation import validated_steps
 from lorebase.runs.budget import RunBudget
 from lorebase.runs.build_run import BuildRun, BuildServices
+from lorebase.runs.card_decisions import CardDecisionStore
+from lorebase.runs.corrections import kept_apart_pairs
+from lorebase.runs.derived import DerivedTables
 from lorebase.runs.executor import InlineExecutor, StepExecutor
 from lorebase.runs.planning import WEIGHT_OF_A_TASK_RUN
 from lorebase.runs.progress import BuildProgress, SilentProgress
 from lorebase.runs.records import RecipeRunRecord, RecipeRunResult
 from lorebase.runs.scanning import OpenedSource, SourceReader
 from lorebase.runs.step import StepExecutionContext
+from lorebase.tracing import scope
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -55,6 +61,11 @@ class BuildWorkspace(Protocol):
         ...
 
     @property
+    def derived_tables(self) -> Sequence[DerivedTables]:
+        """Tables that are made of artifacts."""
+        ...
+
+    @property
     def clock(self) -> Clock:
         """The clock."""
         ...
@@ -69,6 +80,14 @@ class BuildWorkspace(Protocol):
 
         Raises:
             ConfigurationError: There is no such model or endpoint.
+        """
+        ...
+
+    def open_chat(self, spec: ChatModelSpec) -> ChatModel:
+        """A chat model.
+
+        Raises:
+            ConfigurationError: There is no such endpoint.
         """
         ...
 
@@ -91,6 +110,13 @@ class KnowledgeBaseBuilderConfig(BaseModel):
     )
     stop_on_error: bool = Field(default=True, description="Whether the first step that fails ends the build.")
     rebuild: bool = Field(default=False, description="Do everything again, whatever is finished or paid for.")
+    reuses_replies: bool = Field(
+        default=False,
+        description="With `rebuild`: take replies of models that are paid for, so that equal work is equal.",
+    )
+    activate: bool = Field(
+        default=True, description="Whether readers get to see what was built; otherwise everything is only made ready."
+    )
     wait_seconds: float = Field(0.0, ge=0, description="How long to wait for another build of the base to end.")
     lease_seconds: float = Field(
         DEFAULT_LEASE_SECONDS,
@@ -146,14 +172,23 @@ class RecipeBuilder:
 
         Raises:
             InvalidRecipeError: The recipe has faults; nothing was written.
-            ConfigurationError: A model or a source cannot be opened; nothing was written.
+            ConfigurationError: A model or a source cannot be opened, or the recipe is governed and the build would
+                make itself visible; nothing was written.
             ConflictError: Another build of the base goes on.
             UnavailableError: The object store does not answer.
         """
         planned = validated_steps(recipe)
+        if self._config.activate:
+            _require_not_governed(recipe)
         run_id = run_id or new_run_id(self._workspace.clock.now(), self._workspace.random)
         layout = BaseLayout(recipe.name)
-        async with opened_recipe(self._workspace, recipe, planned, run_id) as (context, reader):
+        async with opened_recipe(
+            self._workspace,
+            recipe,
+            planned,
+            run_id,
+            reads_kept_replies=self._config.reuses_replies or not self._config.rebuild,
+        ) as (context, reader):
             lease = await self._lease(layout, run_id)
             with lease:
                 services = BuildServices(
@@ -165,6 +200,7 @@ class RecipeBuilder:
                     progress=self._progress,
                     clock=self._workspace.clock,
                     lease=lease,
+                    tables=self._workspace.derived_tables,
                 )
                 run = BuildRun(
                     services,
@@ -174,9 +210,11 @@ class RecipeBuilder:
                     skip_succeeded_steps=self._config.skip_succeeded_steps,
                     stop_on_error=self._config.stop_on_error,
                     rebuild=self._config.rebuild,
+                    activates=self._config.activate,
                     task_run_weight=self._config.task_run_weight,
                 )
-                return await run.run()
+                with scope("lorebase.build", base=recipe.name, run=run_id):
+                    return await run.run()
 
     async def _lease(self, layout: BaseLayout, run_id: str) -> Lease:
         """The base's lease, waiting for it as long as the configuration says."""
@@ -203,9 +241,21 @@ class RecipeBuilder:
 
 @asynccontextmanager
 async def opened_recipe(
-    workspace: BuildWorkspace, recipe: KnowledgeRecipe, planned: Sequence[PlannedStep], run_id: str
+    workspace: BuildWorkspace,
+    recipe: KnowledgeRecipe,
+    planned: Sequence[PlannedStep],
+    run_id: str,
+    *,
+    reads_kept_replies: bool = True,
 ) -> AsyncIterator[tuple[StepExecutionContext, SourceReader]]:
     """Models, parsers and sources of a recipe, opened, and closed at the end.
+
+    Args:
+        workspace: Where they are.
+        recipe: What names them.
+        planned: Its steps.
+        run_id: The run.
+        reads_kept_replies: Whether replies of the chat model that were paid for in earlier runs are taken.
 
     Raises:
         ConfigurationError: A model or a source cannot be opened.
@@ -217,10 +267,11 @@ async def opened_recipe(
         source = spec.as_source(location)
         opened[source.name] = OpenedSource(source, filesystem, root)
     reader = SourceReader(opened, recipe.max_document_bytes)
-    needs_embedder = any("embedding" in step.step.models for step in planned)
+    needs_embedder = any("embedding" in (*step.step.models, *step.step.optional_models) for step in planned)
     embedder = (
         await workspace.open_embedder(recipe.models.embedding) if needs_embedder and recipe.models.embedding else None
     )
+    chat = workspace.open_chat(recipe.models.chat) if recipe.models.chat else None
     context = StepExecutionContext(
         base_name=recipe.name,
         run_id=run_id,
@@ -232,6 +283,12 @@ async def opened_recipe(
         embedder=embedder,
         embedding_slots=asyncio.Semaphore(embedder.max_concurrency + 1 if embedder else 1),
         budget=RunBudget(recipe.budget, recipe.prices),
+        chat=chat,
+        chat_calls=CallLedger(workspace.object_store, BaseLayout(recipe.name).calls, reads=reads_kept_replies),
+        kept_apart=await asyncio.to_thread(kept_apart_pairs, workspace.object_store, BaseLayout(recipe.name)),
+        card_decisions=tuple(
+            await asyncio.to_thread(CardDecisionStore(workspace.object_store, BaseLayout(recipe.name)).all)
+        ),
     )
     try:
         yield context, reader
@@ -239,4 +296,17 @@ async def opened_recipe(
         context.parsers.close()
         if embedder is not None:
             await embedder.close()
+        if chat is not None:
+            await chat.close()
         await workspace.index_store.close()
+        for tables in workspace.derived_tables:
+            await tables.close()
+
+
+def _require_not_governed(recipe: KnowledgeRecipe) -> None:
+    """A build makes its snapshot visible; of a governed base people decide what is."""
+    if recipe.governance != "none":
+        raise ConfigurationError(
+            f"The recipe {recipe.name!r} says `governance: {recipe.governance}`: its documents become drafts.",
+            remedy="Use `lorebase build`, or `GovernedKnowledge.drafting`, and publish what was reviewed.",
+        )

@@ -75,12 +75,14 @@ def changed_rows(
 def document_changes(
     store: ObjectStore, layout: BaseLayout, before: Manifest | None, after: Manifest
 ) -> DocumentChanges:
-    """How the documents of two scans differ. Blocking.
+    """How the documents of two scans differ; a document whose sidecar changed has changed. Blocking.
 
     Raises:
         CorruptObjectError: An object is missing or damaged.
     """
-    old, new = changed_rows(store, layout, SOURCE_DOCUMENTS, lambda row: (row.document_id, row.sha256), before, after)
+    old, new = changed_rows(
+        store, layout, SOURCE_DOCUMENTS, lambda row: (row.document_id, row.sha256 + row.sidecar_sha256), before, after
+    )
     came = Counter(digest for key, digest in new.items() if key not in old)
     left = Counter(digest for key, digest in old.items() if key not in new)
     renamed = (came & left).total()

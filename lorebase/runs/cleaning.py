@@ -12,8 +12,10 @@ from pydantic import BaseModel, ConfigDict
 from lorebase.artifacts.lease import Lease
 from lorebase.artifacts.retention import Freed
 from lorebase.artifacts.store import BaseLayout, ObjectEntry
-from lorebase.index.ports import AnyOf, LexicalIndex, VectorIndex
+from lorebase.index.entries import parts_of
+from lorebase.index.ports import AnyOf, EntityIndex
 from lorebase.runs.activation import IDS_IN_ONE_CALL
+from lorebase.runs.derived import DerivedTables, unneeded_tables, used_tables
 from lorebase.runs.exclusive import MaintainedWorkspace, exclusive
 from lorebase.runs.reachability import CollectionUse, Marks, collection_uses, mark
 from lorebase.runs.staging import index_of_collection
@@ -30,6 +32,7 @@ _SWEEP_ORDER = (
     "prefect_results",
     "ledger_keys",
     "ledger_segments",
+    "model_replies",
     "objects",
     "temporary_files",
 )
@@ -89,6 +92,8 @@ async def clean_up(
         index = [
             found for use in uses if (found := await _clean_index(workspace, layout, use, apply=apply)) is not None
         ]
+        for tables in await asyncio.to_thread(used_tables, store, layout, workspace.derived_tables):
+            index += await _clean_tables(tables, layout, marks, apply=apply)
         if apply:
             await asyncio.to_thread(_sweep, workspace, marks, doomed, lease)
     freed = tuple(Freed.of(kind, doomed[kind]) for kind in _SWEEP_ORDER)
@@ -111,18 +116,29 @@ async def _clean_index(
     """Remove entities that nothing kept knows, or the whole collection; None where there is nothing to do."""
     index = index_of_collection(workspace.index_store, layout.base_name, use.name, dimensions=use.dimensions)
     if use.chunk_ids is None:
-        entities = await index.count(())
+        entities = max([await part.count(()) for part in parts_of(index)])
         if apply:
             await index.drop()
     else:
-        unknown = sorted({fields.chunk_id for fields in await index.fields(())} - use.chunk_ids)
+        held = {fields.chunk_id for part in parts_of(index) for fields in await part.fields(())}
+        unknown = sorted(held - use.chunk_ids)
         entities = len(unknown)
         if apply:
             await _delete_entities(index, unknown)
     return FreedEntities(collection=use.name, entities=entities, dropped=use.chunk_ids is None) if entities else None
 
 
-async def _delete_entities(index: VectorIndex | LexicalIndex, chunk_ids: Sequence[str]) -> None:
+async def _clean_tables(tables: DerivedTables, layout: BaseLayout, marks: Marks, *, apply: bool) -> list[FreedEntities]:
+    """Remove tables that nothing kept names; none of them can be asked for any more."""
+    needed = [*(one.artifacts for one in marks.snapshots), *(run.artifacts for run in marks.runs.needed)]
+    unneeded = await unneeded_tables(tables, layout.base_name, needed)
+    rows = await tables.rows(layout.base_name, unneeded)
+    if apply:
+        await tables.remove(layout.base_name, unneeded)
+    return [FreedEntities(collection=tables.kind.name, entities=rows, dropped=False)] if unneeded else []
+
+
+async def _delete_entities(index: EntityIndex, chunk_ids: Sequence[str]) -> None:
     for first in range(0, len(chunk_ids), IDS_IN_ONE_CALL):
         await index.delete((AnyOf("chunk_id", tuple(chunk_ids[first : first + IDS_IN_ONE_CALL])),))
 
@@ -158,6 +174,7 @@ class _Judge:
             (layout.manifests, self._manifest),
             (layout.ledgers, self._ledger),
             (layout.objects, self._object),
+            (layout.calls, self._reply),
             (layout.prefect_results, self._prefect_result),
         )
 
@@ -189,6 +206,10 @@ class _Judge:
     def _object(self, key: str) -> str:
         digest = key.rpartition("/")[2].removesuffix(".parquet")
         return "" if digest in self._marks.reachable.objects else "objects"
+
+    def _reply(self, key: str) -> str:
+        del key
+        return "model_replies"  # only an unfinished build needs them, and what is younger than one stays anyway
 
     def _prefect_result(self, key: str) -> str:
         return "" if key.rpartition("/")[2].partition(".")[0] in self._group_keys else "prefect_results"

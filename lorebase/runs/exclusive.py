@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Protocol
@@ -15,6 +15,7 @@ from lorebase.artifacts.store import BaseLayout, ObjectInventory
 from lorebase.clock import Clock
 from lorebase.ids import new_run_id
 from lorebase.index.ports import IndexStore
+from lorebase.runs.derived import DerivedTables
 
 
 class MaintainedWorkspace(Protocol):
@@ -28,6 +29,11 @@ class MaintainedWorkspace(Protocol):
     @property
     def index_store(self) -> IndexStore:
         """Where indexes are."""
+        ...
+
+    @property
+    def derived_tables(self) -> Sequence[DerivedTables]:
+        """Tables that are made of artifacts."""
         ...
 
     @property
@@ -73,6 +79,8 @@ async def exclusive(
             yield lease
         finally:
             await workspace.index_store.close()
+            for tables in workspace.derived_tables:
+                await tables.close()
 
 
 def _require_known(store: ObjectInventory, layout: BaseLayout) -> None:

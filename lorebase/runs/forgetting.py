@@ -22,14 +22,18 @@ from lorebase.artifacts.erasure import (
     rewrite_segments,
     write_replacements,
 )
-from lorebase.artifacts.kinds import CHUNKS, SOURCE_DOCUMENTS, ArtifactKind
+from lorebase.artifacts.kinds import CHUNKS, ENTRY_INDEXES, SOURCE_DOCUMENTS, ArtifactKind
 from lorebase.artifacts.lease import Lease
 from lorebase.artifacts.manifest import ArtifactReference
 from lorebase.artifacts.snapshots import Snapshot, SnapshotStore
 from lorebase.artifacts.store import BaseLayout
 from lorebase.errors import NotFoundError
-from lorebase.index.ports import Equals
+from lorebase.index.entries import entry_kind_of
+from lorebase.index.ports import AnyOf, EntityIndex, Equals
 from lorebase.recipes.step_types import step_types
+from lorebase.runs.activation import IDS_IN_ONE_CALL
+from lorebase.runs.card_decisions import CardDecisionStore
+from lorebase.runs.derived import DerivedTables, forget_in_tables, stage_tables, traces_in_tables, used_tables
 from lorebase.runs.documents import find_document
 from lorebase.runs.exclusive import MaintainedWorkspace, exclusive
 from lorebase.runs.forgotten_runs import forget_in_groups, forget_in_runs
@@ -113,15 +117,20 @@ class _Forgetting:
         self._document_id = document_id
         self._lease = lease
         self._snapshots = SnapshotStore(workspace.object_store, layout)
+        self._tables: list[DerivedTables] = []
 
     async def run(self, document_name: str, source: str) -> ForgetResult:
+        self._tables = await asyncio.to_thread(used_tables, self._store, self._layout, self._workspace.derived_tables)
         objects, segments = await asyncio.to_thread(self._holdings)
         note = await asyncio.to_thread(self._begin, [*objects, *segments])
         rows = await asyncio.to_thread(self._rows_by_artifact, objects)
         replaced = await asyncio.to_thread(write_replacements, self._store, self._layout, objects)
         references = await asyncio.to_thread(rewrite_manifests, self._store, self._layout, replaced)
+        # Before the pointer moves, so that no query has to wait for them.
+        await self._stage_tables(references)
         rewritten = await asyncio.to_thread(self._rewrite_snapshots, references)
         chunk_ids = await asyncio.to_thread(self._chunk_ids, objects)
+        entry_ids = await asyncio.to_thread(self._entry_ids, objects)
         runs = await asyncio.to_thread(
             forget_in_runs,
             self._store,
@@ -129,15 +138,21 @@ class _Forgetting:
             references=references,
             snapshots={one.before: one.after for one in rewritten},
             subjects={self._document_id, *chunk_ids},
+            joined={kind.name for kind in _kinds() if kind.document_ids is not None},
         )
         await asyncio.to_thread(self._snapshots.delete, [one.before for one in rewritten])
-        entities = await self._forget_in_indexes()
+        entities = await self._forget_in_indexes(entry_ids)
+        entities |= await forget_in_tables(self._tables, self._layout.base_name, self._document_id)
+        decisions = CardDecisionStore(self._store, self._layout)
+        if forgotten := await asyncio.to_thread(decisions.forget, self._document_id):
+            entities["card_decisions"] = forgotten
         groups = await asyncio.to_thread(
             forget_in_groups, self._store, self._layout, objects=set(replaced), subjects={self._document_id, *chunk_ids}
         )
         ledger = await asyncio.to_thread(self._delete_old, objects, segments, references)
         digests = frozenset(note.text_digests)
         traces = await asyncio.to_thread(find_traces, self._store, self._layout, self._document_id, digests)
+        traces += await traces_in_tables(self._tables, self._layout.base_name, self._document_id)
         if not traces:
             await asyncio.to_thread(self._finish, note)
         return ForgetResult(
@@ -205,6 +220,15 @@ class _Forgetting:
                 found |= {chunk.chunk_id for chunk in rows if chunk.document_id == self._document_id}
         return found
 
+    def _entry_ids(self, objects: Sequence[Holding]) -> set[str]:
+        """Keys in the index of everything that was made of the document and of others."""
+        found: set[str] = set()
+        for holding in objects:
+            if holding.kind in ENTRY_INDEXES:
+                rows = holding.kind.decode(self._store.get(holding.key))
+                found |= {row.chunk_id for row in rows if holding.kind.is_about(row, self._document_id)}
+        return found
+
     def _rewrite_snapshots(self, references: dict[str, ArtifactReference]) -> list[RewrittenSnapshot]:
         """Write a new snapshot for each that held the document; readers follow the pointer to the live one."""
         rewritten = []
@@ -221,7 +245,7 @@ class _Forgetting:
             rewritten.append(RewrittenSnapshot(before=snapshot.snapshot_id, after=new.snapshot_id))
         return rewritten
 
-    async def _forget_in_indexes(self) -> dict[str, int]:
+    async def _forget_in_indexes(self, entry_ids: set[str]) -> dict[str, int]:
         """Delete the document's entities, searchable or not, from every index that the base has filled."""
         runs = await asyncio.to_thread(known_runs, self._store, self._layout)
         snapshots = await asyncio.to_thread(self._snapshots.all)
@@ -231,13 +255,27 @@ class _Forgetting:
                 self._workspace.index_store, self._layout.base_name, name, dimensions=dimensions
             )
             counts[name] = await index.delete((Equals("document_id", self._document_id),))
+            if entry_kind_of(name) is not None:
+                counts[name] += await _delete_entries(index, sorted(entry_ids))
         return counts
+
+    async def _stage_tables(self, references: dict[str, ArtifactReference]) -> None:
+        """Make the tables of the rewritten artifacts that the live snapshot will name."""
+        live = await asyncio.to_thread(self._snapshots.live)
+        old = live.artifacts if live else {}
+        artifacts = {name: references.get(reference.manifest_key, reference) for name, reference in old.items()}
+        await stage_tables(self._store, self._layout, self._tables, artifacts)
 
     def _delete_old(
         self, objects: Sequence[Holding], segments: Sequence[Holding], references: dict[str, ArtifactReference]
     ) -> int:
-        """Delete old manifests, then ledger entries, then old objects. Returns how many ledger entries went."""
+        """Delete old manifests, then ledger entries, then old objects. Returns how many ledger entries went.
+
+        Replies of chat models do not say what they were about, so all of them go: what they were paid for is in the
+        ledgers of the steps.
+        """
         self._lease.require_held()
+        self._store.delete(self._store.list(self._layout.calls))
         self._store.delete(references)
         rewrite_segments(self._store, segments)
         old = {holding.sha256 for holding in objects}
@@ -249,11 +287,17 @@ class _Forgetting:
         return sealed + sum(segment.removed for segment in segments)
 
 
+async def _delete_entries(index: EntityIndex, entry_ids: Sequence[str]) -> int:
+    batches = range(0, len(entry_ids), IDS_IN_ONE_CALL)
+    ids = [tuple(entry_ids[first : first + IDS_IN_ONE_CALL]) for first in batches]
+    return sum([await index.delete((AnyOf("chunk_id", batch),)) for batch in ids])
+
+
 def _kinds() -> list[ArtifactKind[Any]]:
     """Every kind of artifact that an installed step reads or makes."""
     kinds: dict[str, ArtifactKind[Any]] = {SOURCE_DOCUMENTS.name: SOURCE_DOCUMENTS}
     for step in step_types().values():
-        kinds |= {kind.name: kind for kind in (*step.requires, step.produces)}
+        kinds |= {kind.name: kind for kind in (*step.reads(), step.produces)}
     return list(kinds.values())
 
 

@@ -21,6 +21,7 @@ def forget_in_runs(
     references: Mapping[str, ArtifactReference],
     snapshots: Mapping[str, str],
     subjects: AbstractSet[str],
+    joined: AbstractSet[str] = frozenset(),
 ) -> int:
     """Let the records of all runs refer to what took the place of the old, and take out issues. Blocking.
 
@@ -32,6 +33,8 @@ def forget_in_runs(
         references: New reference of each old manifest key.
         snapshots: New id of each old snapshot id.
         subjects: Ids whose issues go.
+        joined: Artifacts whose rows are made of several documents. The other documents of a row that went still have
+            something to say, so the next build must not skip the step that made it.
 
     Returns:
         How many files were changed.
@@ -42,7 +45,7 @@ def forget_in_runs(
             record = RecipeRunRecord.model_validate_json(store.get(key))
         except (NotFoundError, ValidationError):
             continue
-        new = _without(record, references, snapshots, subjects)
+        new = _without(record, references, snapshots, subjects, joined)
         if new != record:
             store.put(key, new.model_dump_json(indent=1).encode())
             changed += 1
@@ -84,11 +87,12 @@ def _without(
     references: Mapping[str, ArtifactReference],
     snapshots: Mapping[str, str],
     subjects: AbstractSet[str],
+    joined: AbstractSet[str],
 ) -> RecipeRunRecord:
     issues, counts = _remaining(record.issues, record.issues_by_code, subjects)
     return record.model_copy(
         update={
-            "step_records": tuple(_step_without(step, references, subjects) for step in record.step_records),
+            "step_records": tuple(_step_without(step, references, subjects, joined) for step in record.step_records),
             "artifacts": {name: references.get(old.manifest_key, old) for name, old in record.artifacts.items()},
             "issues": issues,
             "issues_by_code": counts,
@@ -98,11 +102,16 @@ def _without(
 
 
 def _step_without(
-    step: StepRunRecord, references: Mapping[str, ArtifactReference], subjects: AbstractSet[str]
+    step: StepRunRecord,
+    references: Mapping[str, ArtifactReference],
+    subjects: AbstractSet[str],
+    joined: AbstractSet[str],
 ) -> StepRunRecord:
     issues, counts = _remaining(step.issues, step.issues_by_code, subjects)
+    runs_again = any(old.artifact in joined and old.manifest_key in references for old in step.output_artifacts)
     return step.model_copy(
         update={
+            "step_fingerprint": "" if runs_again else step.step_fingerprint,
             "input_artifacts": tuple(references.get(old.manifest_key, old) for old in step.input_artifacts),
             "output_artifacts": tuple(references.get(old.manifest_key, old) for old in step.output_artifacts),
             "issues": issues,

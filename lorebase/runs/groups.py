@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from lorebase.artifacts.store import BaseLayout, ObjectStore
 from lorebase.errors import BuildFailedError, NotFoundError
 from lorebase.runs.records import Issue, StepCounts, count_by_code
 from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
+from lorebase.tracing import scope
 
 ISSUES_KEPT_A_PARTITION = 50
 
@@ -49,13 +51,14 @@ class PartitionWork:
     Attributes:
         index: Its number.
         key: Fingerprint of step and inputs.
-        inputs: Entries of the required artifacts, by artifact name; an artifact without that partition is absent.
+        inputs: Entries of the artifacts that are read, by artifact name: one, or every one for a step that spans
+            partitions; an artifact without that partition is absent.
         weight: Rough size of the work, in chunks.
     """
 
     index: int
     key: str
-    inputs: Mapping[str, PartitionEntry]
+    inputs: Mapping[str, tuple[PartitionEntry, ...]]
     weight: float
 
 
@@ -74,6 +77,21 @@ class GroupWork:
     partitions: tuple[PartitionWork, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RunTraits:
+    """What of a build its task runs must know in whatever process they run.
+
+    Attributes:
+        run_id: The run; it holds the lease of the base.
+        rebuild: Whether items that are paid for are done again.
+        stages_searchable: As `StepExecutionContext.stages_searchable`.
+    """
+
+    run_id: str = ""
+    rebuild: bool = False
+    stages_searchable: bool = False
+
+
 @dataclass(frozen=True)
 class StepWork:
     """A step whose inputs are known.
@@ -87,6 +105,7 @@ class StepWork:
         input_artifacts: Names of the artifacts it reads.
         groups: Task runs that it needs; none where everything is finished.
         finished_groups: Keys of task runs of earlier builds whose partitions are taken as they are.
+        traits: What the build tells its task runs.
     """
 
     name: str
@@ -97,6 +116,7 @@ class StepWork:
     input_artifacts: tuple[str, ...]
     groups: tuple[GroupWork, ...] = ()
     finished_groups: tuple[str, ...] = ()
+    traits: RunTraits = RunTraits()
 
 
 class GroupRunner:
@@ -147,6 +167,10 @@ class GroupRunner:
         Raises:
             LorebaseError: A partition failed; none of the group is recorded, finished items stay in the ledger.
         """
+        with scope("lorebase.partitions", partition=group.label):
+            return await self._run(group)
+
+    async def _run(self, group: GroupWork) -> GroupRecord:
         writer = self._ledger.writer(group.key) if self._ledger else None
         inputs = await asyncio.to_thread(self._read_inputs, group)
         known = None if self._rebuild else self._ledger
@@ -168,10 +192,12 @@ class GroupRunner:
     def _read_inputs(self, group: GroupWork) -> list[dict[str, list[Any]]]:
         return [
             {
-                kind.name: read_partition(self._store, self._layout, kind, work.inputs[kind.name])
-                if kind.name in work.inputs
-                else []
-                for kind in self._work.step.requires
+                kind.name: [
+                    row
+                    for entry in work.inputs.get(kind.name, ())
+                    for row in read_partition(self._store, self._layout, kind, entry)
+                ]
+                for kind in self._work.step.reads()
             }
             for work in group.partitions
         ]
@@ -205,6 +231,30 @@ class GroupRunner:
         return record
 
 
+def reference_of(record: GroupRecord) -> str:
+    """A record's key, step and counts as JSON: a few hundred characters that lead to it in the object store."""
+    counts = [result.counts for result in record.partitions]
+    reference = {
+        "group": record.group_key,
+        "step": record.step_fingerprint,
+        "run": record.run_id,
+        "partitions": len(record.partitions),
+        "rows": sum(count.rows for count in counts),
+        "items": sum(count.items for count in counts),
+        "failed_items": sum(count.failed_items for count in counts),
+    }
+    return json.dumps(reference)
+
+
+def read_group_record(store: ObjectStore, layout: BaseLayout, step_digest: str, group_key: str) -> GroupRecord:
+    """What a task run has finished, as it lies in the object store.
+
+    Raises:
+        NotFoundError: It has not finished, or elsewhere.
+    """
+    return GroupRecord.model_validate_json(store.get(layout.group_record(step_digest, group_key)))
+
+
 def _result_of(entry: PartitionEntry, report: PartitionReport[Any]) -> PartitionResult:
     return PartitionResult(
         entry=entry,
@@ -220,6 +270,7 @@ def _result_of(entry: PartitionEntry, report: PartitionReport[Any]) -> Partition
             model_calls=report.usage.calls,
             input_tokens=report.usage.input_tokens,
             output_tokens=report.usage.output_tokens,
+            cached_calls=report.usage.cached_calls,
             usd=report.usd,
         ),
         issues=report.issues[:ISSUES_KEPT_A_PARTITION],

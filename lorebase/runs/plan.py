@@ -23,7 +23,7 @@ from lorebase.runs.changes import DocumentChanges, changed_rows, document_change
 from lorebase.runs.executor import InlineExecutor
 from lorebase.runs.journal import RunJournal
 from lorebase.runs.progress import SilentProgress
-from lorebase.runs.read_only import ReadOnlyIndexStore, UncalledEmbedder
+from lorebase.runs.read_only import ReadOnlyIndexStore, UncalledChat, UncalledEmbedder
 from lorebase.runs.records import ErrorRecord, Issue, RecipeRunRecord, StepCounts, StepRunRecord
 from lorebase.runs.scratch import ScratchStore
 
@@ -126,6 +126,7 @@ async def plan_build(
                 context=replace(
                     context,
                     embedder=UncalledEmbedder(embedder, width_is_known=width_is_known) if embedder else None,
+                    chat=UncalledChat(context.chat) if context.chat else None,
                     index_store=ReadOnlyIndexStore(context.index_store, is_empty=known is None),
                 ),
                 reader=reader,

@@ -43,22 +43,33 @@ def step_fingerprint(identity: Mapping[str, str]) -> str:
 
 
 def partitions_of_step(step: Step, step_digest: str, inputs: Mapping[str, Manifest]) -> list[PartitionWork]:
-    """The partitions that a step has to make: one wherever its first input has one.
+    """The partitions that a step has to make: one wherever its first input has one, or a single one over all of them.
 
     Args:
         step: The step.
         step_digest: Its fingerprint.
-        inputs: Manifests of the artifacts it requires, by name.
+        inputs: Manifests of the artifacts it reads, by name; those that it reads if present may be absent.
     """
     works = []
     by_number = {name: {entry.index: entry for entry in manifest.partitions} for name, manifest in inputs.items()}
     first = step.requires[0].name
+    if step.spans_partitions:
+        whole = {name: manifest.partitions for name, manifest in inputs.items() if manifest.partitions}
+        return [_whole_work(first, step_digest, whole)] if first in whole else []
     for index in sorted(by_number[first]):
-        entries = {kind.name: entry for kind in step.requires if (entry := by_number[kind.name].get(index)) is not None}
+        entries = {name: entry for name, of_one in by_number.items() if (entry := of_one.get(index)) is not None}
         digests = [[name, entry.sha256] for name, entry in sorted(entries.items())]
         key = fingerprint("partition", step_digest, index, digests)
-        works.append(PartitionWork(index, key, entries, _weight(first, entries[first])))
+        inputs_of_one = {name: (entry,) for name, entry in entries.items()}
+        works.append(PartitionWork(index, key, inputs_of_one, _weight(first, entries[first])))
     return works
+
+
+def _whole_work(first: str, step_digest: str, entries: Mapping[str, tuple[PartitionEntry, ...]]) -> PartitionWork:
+    """The one partition of a step that spans partitions; it is new whenever any partition of an input is."""
+    digests = [[name, [[one.index, one.sha256] for one in of_one]] for name, of_one in sorted(entries.items())]
+    key = fingerprint("whole", step_digest, digests)
+    return PartitionWork(0, key, entries, sum(_weight(first, entry) for entry in entries[first]))
 
 
 def _weight(artifact: str, entry: PartitionEntry) -> float:

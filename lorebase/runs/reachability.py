@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lorebase.artifacts.kinds import CHUNKS, FULL_TEXT_INDEX, VECTOR_INDEX, ArtifactKind
+from lorebase.artifacts.kinds import CHUNKS, ENTRY_INDEXES, FULL_TEXT_INDEX, VECTOR_INDEX, ArtifactKind
 from lorebase.artifacts.manifest import read_partition
 from lorebase.artifacts.retention import Reachable, kept_snapshots
 from lorebase.artifacts.snapshots import Snapshot, SnapshotStore
@@ -20,7 +20,7 @@ from lorebase.runs.journal import RunJournal
 from lorebase.runs.records import RecipeRunRecord
 from lorebase.runs.staging import TEXT_COLLECTION
 
-_INDEX_KINDS = (VECTOR_INDEX, FULL_TEXT_INDEX)
+_INDEX_KINDS: tuple[ArtifactKind[Any], ...] = (VECTOR_INDEX, FULL_TEXT_INDEX, *ENTRY_INDEXES)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from lorebase.errors import BuildFailedError
 from lorebase.index.ports import (
     Candidate,
     EntityFields,
+    EntityKind,
     Filter,
     IndexStore,
     LexicalIndex,
@@ -19,6 +20,8 @@ from lorebase.index.ports import (
     VectorEntity,
     VectorIndex,
 )
+from lorebase.models.chat import ChatModel, ChatProfile, ChatReply, ChatRequest
+from lorebase.models.chat_stream import StreamChunk
 from lorebase.models.ports import Embedder, EmbeddingBatch, EmbeddingProfile
 
 
@@ -61,6 +64,39 @@ class UncalledEmbedder:
         await self._embedder.close()
 
 
+class UncalledChat:
+    """A chat model that says what it is and refuses to answer.
+
+    Args:
+        chat: The model.
+    """
+
+    def __init__(self, chat: ChatModel) -> None:
+        self._chat = chat
+
+    @property
+    def profile(self) -> ChatProfile:
+        """That of the model."""
+        return self._chat.profile
+
+    @property
+    def max_concurrency(self) -> int:
+        """That of the model."""
+        return self._chat.max_concurrency
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """Refuse."""
+        raise _called(len(request.turns))
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[StreamChunk]:
+        """Refuse."""
+        raise _called(len(request.turns))
+
+    async def close(self) -> None:
+        """Give the model's connections back."""
+        await self._chat.close()
+
+
 def _called(texts: int) -> BuildFailedError:
     return BuildFailedError(
         f"A step sent {texts} texts to its model while it was only planned.",
@@ -80,14 +116,14 @@ class ReadOnlyIndexStore:
         self._base = base
         self._is_empty = is_empty
 
-    def vectors(self, base_name: str, profile_id: str, dimensions: int) -> VectorIndex:
+    def vectors(self, base_name: str, profile_id: str, dimensions: int, *, kind: EntityKind = "chunks") -> VectorIndex:
         """The vector index of a base."""
         is_empty = self._is_empty or dimensions == 0
-        return _ReadOnlyVectors(None if is_empty else self._base.vectors(base_name, profile_id, dimensions))
+        return _ReadOnlyVectors(None if is_empty else self._base.vectors(base_name, profile_id, dimensions, kind=kind))
 
-    def lexical(self, base_name: str) -> LexicalIndex:
+    def lexical(self, base_name: str, *, kind: EntityKind = "chunks") -> LexicalIndex:
         """The lexical index of a base."""
-        return _ReadOnlyWords(None if self._is_empty else self._base.lexical(base_name))
+        return _ReadOnlyWords(None if self._is_empty else self._base.lexical(base_name, kind=kind))
 
     async def close(self) -> None:
         """Close the indexes."""

@@ -26,7 +26,7 @@ class _Frozen(BaseModel):
 class Subject(_Frozen):
     """What an issue is about."""
 
-    kind: Literal["document", "chunk", "source", "step", "model", "index", "run"]
+    kind: Literal["document", "chunk", "source", "step", "model", "index", "run", "card"]
     id: str
     name: str = Field("", description="What a person calls it, such as a document's path.")
 
@@ -59,6 +59,7 @@ class StepCounts(_Frozen):
     model_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_calls: int = Field(0, description="Calls that the call ledger answered; they took nothing.")
     usd: float = Field(0.0, description="What the model calls of this run cost, by the recipe's prices.")
 
     def __add__(self, other: StepCounts) -> StepCounts:

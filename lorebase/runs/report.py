@@ -31,6 +31,7 @@ class StepReport(_Frozen):
     model_calls: int
     input_tokens: int
     output_tokens: int
+    cached_calls: int
     usd: float
     issues: int
 
@@ -53,6 +54,7 @@ class StepReport(_Frozen):
             model_calls=counts.model_calls,
             input_tokens=counts.input_tokens,
             output_tokens=counts.output_tokens,
+            cached_calls=counts.cached_calls,
             usd=round(counts.usd, 9),
             issues=sum(record.issues_by_code.values()),
         )
@@ -67,6 +69,7 @@ class ReportCounts(_Frozen):
     model_calls: int
     input_tokens: int
     output_tokens: int
+    cached_calls: int
     usd: float
     computed_items: int
     ledger_items: int
@@ -112,6 +115,7 @@ class BuildReport(_Frozen):
                 model_calls=sum(step.model_calls for step in steps),
                 input_tokens=sum(step.input_tokens for step in steps),
                 output_tokens=sum(step.output_tokens for step in steps),
+                cached_calls=sum(step.cached_calls for step in steps),
                 usd=round(sum(step.usd for step in steps), 9),
                 computed_items=sum(step.computed for step in steps),
                 ledger_items=sum(step.from_ledger for step in steps),

@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from lorebase.artifacts.kinds import CHUNKS, EMBEDDINGS, FULL_TEXT_INDEX, VECTOR_INDEX, ArtifactKind, IndexedChunk
+from lorebase.artifacts.kinds import (
+    CARD_INDEX,
+    CHUNKS,
+    EMBEDDINGS,
+    FAQ_INDEX,
+    FULL_TEXT_INDEX,
+    VECTOR_INDEX,
+    ArtifactKind,
+)
 from lorebase.artifacts.lease import Lease
 from lorebase.artifacts.manifest import Manifest, PartitionEntry, read_manifest, read_partition
 from lorebase.artifacts.snapshots import Snapshot, SnapshotPointer, SnapshotStore
 from lorebase.artifacts.store import BaseLayout
-from lorebase.documents.model import Chunk
 from lorebase.errors import CorruptObjectError, NotFoundError
-from lorebase.index.ports import LexicalIndex, VectorIndex
+from lorebase.index.entries import EntryIndex, entry_kind_of
+from lorebase.index.ports import EntityIndex, LexicalIndex, VectorIndex
 from lorebase.runs.activation import Activation, Restage, StagedAsset
+from lorebase.runs.derived import stage_tables
 from lorebase.runs.exclusive import MaintainedWorkspace, exclusive
 from lorebase.runs.records import Issue
-from lorebase.runs.staging import TEXT_COLLECTION, index_of_collection, stage_texts, stage_vectors
+from lorebase.runs.staging import (
+    TEXT_COLLECTION,
+    Staging,
+    index_of_collection,
+    labels_of_rows,
+    stage_entries,
+    stage_texts,
+    stage_vectors,
+)
 
 _RowT = TypeVar("_RowT")
 _KNOWN_SHOWN = 20
@@ -109,6 +126,8 @@ class _Rollback:
         ]
         for asset in assets:
             await self._stage_lacking(asset)
+        tables = self._workspace.derived_tables
+        self._staged += await stage_tables(self._workspace.object_store, self._layout, tables, target.artifacts)
         activation = Activation(self._workspace.object_store, self._layout, assets)
         repaired = await activation.enable()
         moves = target.snapshot_id != live.snapshot_id
@@ -196,7 +215,7 @@ class _Rollback:
             for collection, (artifact, dimensions) in artifact_of.items()
         ]
 
-    def _index(self, collection: str, dimensions: int) -> VectorIndex | LexicalIndex:
+    def _index(self, collection: str, dimensions: int) -> EntityIndex:
         store, name = self._workspace.index_store, self._layout.base_name
         return index_of_collection(store, name, collection, dimensions=dimensions)
 
@@ -205,24 +224,27 @@ class _Rollback:
         shared = {entry.sha256 for entry in asset.live.partitions} if asset.live else set()
         await asset.restage([entry.index for entry in asset.staged.partitions if entry.sha256 not in shared])
 
-    def _restager(self, index: VectorIndex | LexicalIndex, collection: str, manifests: dict[str, Manifest]) -> Restage:
-        async def restage(indexes: Sequence[int]) -> None:
+    def _restager(self, index: EntityIndex, collection: str, manifests: dict[str, Manifest]) -> Restage:
+        kind = _kind(collection)
+
+        async def restage(indexes: Sequence[int], *, relabels: bool = False) -> None:
             for number in indexes:
+                if isinstance(index, EntryIndex):
+                    entries = await self._rows(kind, manifests[kind.name].entry(number))
+                    self._staged += len(await stage_entries(index, entries, self._layout.base_name))
+                    continue
                 chunks = await self._rows(CHUNKS, manifests[CHUNKS.name].entry(number))
+                labels = labels_of_rows(await self._rows(kind, manifests[kind.name].entry(number)))
+                staging = Staging(self._layout.base_name, labels, relabels=relabels)
                 if collection == TEXT_COLLECTION:
-                    written = await stage_texts(cast("LexicalIndex", index), chunks, self._layout.base_name)
+                    written = await stage_texts(cast("LexicalIndex", index), chunks, staging)
                 else:
-                    written = await self._stage_vectors(cast("VectorIndex", index), chunks, manifests, number)
+                    embedded = await self._rows(EMBEDDINGS, manifests[EMBEDDINGS.name].entry(number))
+                    vectors = {row.chunk_id: row.vector for row in embedded}
+                    written = await stage_vectors(cast("VectorIndex", index), chunks, vectors, staging)
                 self._staged += len(written)
 
         return restage
-
-    async def _stage_vectors(
-        self, index: VectorIndex, chunks: Sequence[Chunk], manifests: dict[str, Manifest], number: int
-    ) -> set[str]:
-        embedded = await self._rows(EMBEDDINGS, manifests[EMBEDDINGS.name].entry(number))
-        vectors = {row.chunk_id: row.vector for row in embedded}
-        return await stage_vectors(index, chunks, vectors, self._layout.base_name)
 
     async def _rows(self, kind: ArtifactKind[_RowT], entry: PartitionEntry | None) -> list[_RowT]:
         if entry is None:
@@ -230,9 +252,12 @@ class _Rollback:
         return await asyncio.to_thread(read_partition, self._workspace.object_store, self._layout, kind, entry)
 
 
-def _kind(collection: str) -> ArtifactKind[IndexedChunk]:
+def _kind(collection: str) -> ArtifactKind[Any]:
+    entry_kind = entry_kind_of(collection)
+    if entry_kind is not None:
+        return CARD_INDEX if entry_kind == "cards" else FAQ_INDEX
     return FULL_TEXT_INDEX if collection == TEXT_COLLECTION else VECTOR_INDEX
 
 
-async def _nothing(_: Sequence[int]) -> None:
-    return None
+async def _nothing(indexes: Sequence[int], *, relabels: bool = False) -> None:
+    del indexes, relabels

@@ -22,6 +22,7 @@ from lorebase.runs.groups import (
     GroupRunner,
     PartitionResult,
     PartitionWork,
+    RunTraits,
     StepWork,
     finished_partitions,
 )
@@ -34,7 +35,14 @@ from lorebase.runs.planning import (
     why_it_runs,
 )
 from lorebase.runs.progress import BuildProgress
-from lorebase.runs.records import ISSUES_KEPT, RecipeRunRecord, StepCounts, StepRunRecord, merge_counts
+from lorebase.runs.records import (
+    ISSUES_KEPT,
+    RecipeRunRecord,
+    StepCounts,
+    StepRunRecord,
+    count_by_code,
+    merge_counts,
+)
 from lorebase.runs.scratch import ScratchStore
 from lorebase.runs.step import StepExecutionContext
 
@@ -196,6 +204,9 @@ class StepRun:
             input_artifacts=tuple(reference.artifact for reference in record.input_artifacts),
             groups=group_partitions(todo, self.services.task_run_weight),
             finished_groups=tuple(dict.fromkeys(partition.group_key for partition in reused)),
+            traits=RunTraits(
+                self.services.context.run_id, self.services.rebuild, self.services.context.stages_searchable
+            ),
         )
 
     def _check_failures(self, results: Sequence[PartitionResult]) -> None:
@@ -242,7 +253,8 @@ class StepRun:
         counts = with_spending(counts, services.context.budget.spent_by(self.planned.name))
         skipped = not made and bool(reused)
         taken_from = max((partition.run_id for partition in reused), default="") if skipped else ""
-        issues = tuple(issue for result in results for issue in result.issues)[:ISSUES_KEPT]
+        notices = self.planned.step.notices(services.context)
+        issues = (*notices, *(issue for result in results for issue in result.issues))[:ISSUES_KEPT]
         ended = record.model_copy(
             update={
                 "status": "skipped" if skipped else "succeeded",
@@ -252,7 +264,9 @@ class StepRun:
                 "output_artifacts": (reference,),
                 "counts": counts.model_copy(update={"task_runs": task_runs}),
                 "issues": issues,
-                "issues_by_code": merge_counts(result.issues_by_code for result in results),
+                "issues_by_code": merge_counts(
+                    [count_by_code(notices), *(result.issues_by_code for result in results)]
+                ),
             }
         )
         return StepOutcome(ended, manifest, reference)
@@ -318,7 +332,7 @@ def with_spending(counts: StepCounts, spent: Spending) -> StepCounts:
 
 def _first_rows(work: PartitionWork) -> int:
     """Rows of the first required artifact: what progress counts."""
-    return next(iter(work.inputs.values())).rows
+    return sum(entry.rows for entry in next(iter(work.inputs.values())))
 
 
 def _as_reused(counts: StepCounts) -> StepCounts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lorebase.artifacts.kinds import CHUNKS, SOURCE_DOCUMENTS
@@ -14,6 +14,7 @@ from lorebase.artifacts.store import BaseLayout, ObjectStore
 from lorebase.recipes.expansion import PlannedStep
 from lorebase.recipes.model import KnowledgeRecipe
 from lorebase.runs.activation import Activation, Restage, StagedAsset
+from lorebase.runs.derived import DerivedTables, stage_tables
 from lorebase.runs.groups import GroupRunner, StepWork
 from lorebase.runs.planning import group_partitions, partitions_of_step
 from lorebase.runs.records import Issue, RecipeRunState
@@ -34,6 +35,7 @@ class SnapshotSwitch:
         recipe: What was built.
         planned: Its steps.
         outcomes: What each step left, by artifact.
+        tables: Tables that are made of artifacts.
     """
 
     store: ObjectStore
@@ -42,6 +44,7 @@ class SnapshotSwitch:
     recipe: KnowledgeRecipe
     planned: Sequence[PlannedStep]
     outcomes: Mapping[str, StepOutcome]
+    tables: Sequence[DerivedTables] = ()
 
     async def index_changes(self, live: Snapshot | None) -> dict[str, tuple[int, int]]:
         """Chunks that would become searchable and that would cease to be, by index step; nothing is changed."""
@@ -64,6 +67,7 @@ class SnapshotSwitch:
         activation = Activation(self.store, self.layout, await self._assets(live))
         # A process that stood still meanwhile would repair away what the build that took over has made live.
         await require_lease()
+        await stage_tables(self.store, self.layout, self.tables, state.artifacts)
         issues = await activation.enable()
         made = self._snapshot(state, now)
         if live is None or not _same_content(live, made):
@@ -106,21 +110,22 @@ class SnapshotSwitch:
     def _restager(self, planned: PlannedStep, made: StepOutcome) -> Restage:
         """Writes the entities of some partitions into the index again, from stored artifacts."""
 
-        async def restage(indexes: Sequence[int]) -> None:
+        async def restage(indexes: Sequence[int], *, relabels: bool = False) -> None:
             inputs = self._inputs_of(planned)
             digest = made.record.step_fingerprint
             works = partitions_of_step(planned.step, digest, inputs.manifests)
             groups = group_partitions([work for work in works if work.index in set(indexes)])
             names = tuple(inputs.references)
             work = StepWork(planned.name, planned.index, planned.step, digest, "", names, groups)
-            runner = GroupRunner(self.store, self.layout, work, self.context)
+            runner = GroupRunner(self.store, self.layout, work, replace(self.context, relabels=relabels))
             for group in groups:
                 await runner.run(group)
 
         return restage
 
     def _inputs_of(self, planned: PlannedStep) -> StepInputs:
-        made = {kind.name: self.outcomes[kind.name] for kind in planned.step.requires}
+        read = [kind.name for kind in planned.step.reads()]
+        made = {name: self.outcomes[name] for name in read if name in self.outcomes}
         return StepInputs(
             {name: outcome.manifest for name, outcome in made.items()},
             {name: outcome.reference for name, outcome in made.items()},
@@ -140,7 +145,7 @@ class SnapshotSwitch:
             collections={
                 step.step.produces.name: step.step.collection_of(self.context)
                 for step in self.planned
-                if step.step.search_asset
+                if step.step.collection_of(self.context)
             },
             queries=state.capabilities.queries,
             search_assets=state.capabilities.search_assets,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from lorebase.artifacts.erasure import DOCUMENT_COLUMN, TEXT_COLUMN, read_table, text_digest
+from lorebase.artifacts.erasure import DOCUMENT_COLUMN, TEXT_COLUMN, names_document, read_table, text_digest
 from lorebase.artifacts.store import BaseLayout, ObjectStore
 from lorebase.errors import NotFoundError
 
@@ -56,7 +56,7 @@ def _parsed(content: bytes) -> object:
 def _table_holds(content: bytes, key: str, document_id: str, text_digests: frozenset[str]) -> bool:
     table = read_table(content, key)
     owned = DOCUMENT_COLUMN in table.schema.names
-    if owned and document_id in table[DOCUMENT_COLUMN].to_pylist():
+    if names_document(table, document_id):
         return True
     if owned or TEXT_COLUMN not in table.schema.names:
         return False
