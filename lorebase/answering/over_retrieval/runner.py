@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from lorebase.answering.model_runner import model_errors_as_unavailable
 from lorebase.errors import BudgetExceededError, DependencyError, ModelUnavailableError
-from lorebase.models.call_ledger import RemembersReplies
-from lorebase.models.chat import ChatModel, ChatProfile, ChatReply, ChatRequest, concerns_one_request
-from lorebase.models.chat_stream import StreamChunk
+from lorebase.models.borrowed_chat import BorrowedChat
+from lorebase.models.chat import ChatModel, ChatReply, ChatRequest, concerns_one_request
 from lorebase.models.ports import ModelUsage
 from lorebase.models.structured import ask_structured
 
@@ -33,23 +31,13 @@ class StructuredCall(Generic[AnswerT]):
     answer_type: type[AnswerT]
 
 
-class BudgetedChat:
-    """A chat model that makes at most so many calls; replies out of a memory count for nothing. Not closed here."""
+class BudgetedChat(BorrowedChat):
+    """A chat model that makes at most so many calls; replies out of a memory count for nothing, nor do streams."""
 
     def __init__(self, model: ChatModel, max_calls: int) -> None:
-        self._model = model
+        super().__init__(model)
         self._left = max_calls
         self._max_calls = max_calls
-
-    @property
-    def profile(self) -> ChatProfile:
-        """That of the model."""
-        return self._model.profile
-
-    @property
-    def max_concurrency(self) -> int:
-        """That of the model."""
-        return self._model.max_concurrency
 
     @property
     def left(self) -> int:
@@ -73,23 +61,6 @@ class BudgetedChat:
         if not reply.usage.calls:
             self._left += 1
         return reply
-
-    def stream(self, request: ChatRequest) -> AsyncIterator[StreamChunk]:
-        """The model's stream, which is not counted: answers are checked whole."""
-        return self._model.stream(request)
-
-    async def discard(self, request: ChatRequest) -> None:
-        """Let a model with a memory forget a reply."""
-        if isinstance(self._model, RemembersReplies):
-            await self._model.discard(request)
-
-    async def keep(self, request: ChatRequest, reply: ChatReply) -> None:
-        """Let a model with a memory keep a reply."""
-        if isinstance(self._model, RemembersReplies):
-            await self._model.keep(request, reply)
-
-    async def close(self) -> None:
-        """Nothing to give back."""
 
 
 class ChatRunner:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lorebase.errors import MalformedAnswerError
-from lorebase.models.call_ledger import RemembersReplies
-from lorebase.models.chat import CHAT_ROLE, ChatModel, ChatProfile, ChatReply, ChatRequest
-from lorebase.models.chat_stream import StreamChunk
+from lorebase.models.borrowed_chat import BorrowedChat
+from lorebase.models.chat import CHAT_ROLE, ChatModel, ChatReply, ChatRequest
 from lorebase.models.ports import EmbeddingBatch, EmbeddingFailure, ModelUsage
 from lorebase.retrieval.ports import QueryEmbedder
 from lorebase.retrieval.provenance import QueryUsage, RoleUsage
@@ -45,45 +44,18 @@ class QueryMeter:
         )
 
 
-class MeteredChat:
-    """A chat model whose calls are counted. Its model is its owner's and is not closed."""
+class MeteredChat(BorrowedChat):
+    """A chat model whose calls are counted; streams are not, since queries ask for whole answers."""
 
     def __init__(self, model: ChatModel, meter: QueryMeter) -> None:
-        self._model = model
+        super().__init__(model)
         self._meter = meter
-
-    @property
-    def profile(self) -> ChatProfile:
-        """That of the model."""
-        return self._model.profile
-
-    @property
-    def max_concurrency(self) -> int:
-        """That of the model."""
-        return self._model.max_concurrency
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """The model's answer."""
         reply = await self._model.complete(request)
         self._meter.add(CHAT_ROLE, reply.usage)
         return reply
-
-    def stream(self, request: ChatRequest) -> AsyncIterator[StreamChunk]:
-        """The model's stream, which is not counted: queries ask for whole answers."""
-        return self._model.stream(request)
-
-    async def discard(self, request: ChatRequest) -> None:
-        """Let a model with a memory forget a reply."""
-        if isinstance(self._model, RemembersReplies):
-            await self._model.discard(request)
-
-    async def keep(self, request: ChatRequest, reply: ChatReply) -> None:
-        """Let a model with a memory keep a reply."""
-        if isinstance(self._model, RemembersReplies):
-            await self._model.keep(request, reply)
-
-    async def close(self) -> None:
-        """Nothing to give back."""
 
 
 class QueryEmbeddings:
