@@ -18,6 +18,7 @@ from lorebase.cards.prompt import PROMPT_VERSION
 from lorebase.cards.proposing import ProposalRun
 from lorebase.cards.rules import RULES_VERSION
 from lorebase.cards.subjects import CardSubject, subjects_given, subjects_of_entities, subjects_of_headings
+from lorebase.extraction.folding import folded
 from lorebase.extraction.languages import LanguageSetting
 from lorebase.extraction.resolution_kinds import RESOLVED_ENTITIES
 from lorebase.models.chat import CHAT_ROLE
@@ -181,15 +182,19 @@ class ProposeCards(Step):
         return items[: self.max_cards], issues
 
     def _subjects(self, partition: Partition) -> list[CardSubject]:
-        """Given subjects first, then what is found."""
+        """Subjects that somebody names first, then what is found. A name that is found is not looked for again."""
         chunks = partition.rows(CHUNKS)
-        given = subjects_given(self.subjects, chunks)
+        given = self.subjects
         found: list[CardSubject] = []
         if self.subjects_from in {"auto", "entities"}:
             found = subjects_of_entities(partition.rows(RESOLVED_ENTITIES), chunks)
         if self.subjects_from == "headings" or (self.subjects_from == "auto" and not found and not given):
             found = subjects_of_headings(chunks)
-        return [*given, *found]
+        named = [*given, *(name for choice in self.card_types for name in choice.subjects)]
+        known = {folded(name): subject for subject in reversed(found) for name in subject.names}
+        looked_for = subjects_given([name for name in named if folded(name) not in known], chunks)
+        first = [known[folded(name)] for name in named if folded(name) in known]
+        return list({subject.key: subject for subject in (*first, *looked_for, *found)}.values())
 
     def _failure(self, item: CardItem, run: ProposalRun) -> Issue:
         error = run.failures[item.key]

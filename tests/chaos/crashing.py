@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from lorebase.adapters.object_stores import LocalObjectStore
 from lorebase.artifacts.store import VersionedObject
+from lorebase.index.ports import EntityKind
 from lorebase.workspace import Workspace
 
 T = TypeVar("T")
@@ -200,11 +201,14 @@ class CrashingIndexes:
         self._point = point
         point.index_servers = self._servers
 
-    def vectors(self, base_name: str, profile_id: str, dimensions: int) -> _CrashingIndex:
-        return _CrashingIndex(self._base.vectors(base_name, profile_id, dimensions), self._point, "vectors")
+    def vectors(
+        self, base_name: str, profile_id: str, dimensions: int, *, kind: EntityKind = "chunks"
+    ) -> _CrashingIndex:
+        index = self._base.vectors(base_name, profile_id, dimensions, kind=kind)
+        return _CrashingIndex(index, self._point, "vectors")
 
-    def lexical(self, base_name: str) -> _CrashingIndex:
-        return _CrashingIndex(self._base.lexical(base_name), self._point, "text")
+    def lexical(self, base_name: str, *, kind: EntityKind = "chunks") -> _CrashingIndex:
+        return _CrashingIndex(self._base.lexical(base_name, kind=kind), self._point, "text")
 
     async def close(self) -> None:
         await self._base.close()

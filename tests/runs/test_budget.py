@@ -193,7 +193,14 @@ async def test_a_task_run_that_is_tried_again_records_all_of_its_calls(
         ("budget: {max_usd: -1}\n", r"line 14, column 10: budget.max_usd"),
         ("budget: {max_usd: .nan}\n", r"line 14, column 10: budget.max_usd"),
         ("budget: {max_dollars: 5}\n", r"There is no key 'max_dollars' here"),
-        ("prices: {chat: {usd_per_million_input_tokens: 1}}\n", r"There is no key 'chat' here.* Allowed: embedding"),
+        (
+            "prices: {chat: {usd_per_million_input_tokens: 1}}\n",
+            r"a price for the model 'chat', but the recipe names no",
+        ),
+        (
+            "prices: {ocr: {usd_per_million_input_tokens: 1}}\n",
+            r"There is no key 'ocr' here.* Allowed: embedding, chat, rerank",
+        ),
         ("prices: {embedding: {usd_per_million_input_tokens: -1}}\n", r"line 14, column 22"),
     ],
 )

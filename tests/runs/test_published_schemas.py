@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from lorebase.answering.over_retrieval import AnsweredQuestion
 from lorebase.recipes.model import KnowledgeRecipe
 from lorebase.retrieval.model import QueryResult
 from lorebase.runs.records import RecipeRunRecord, RecipeRunState
@@ -21,6 +22,7 @@ PUBLISHED: dict[str, type[BaseModel]] = {
     "run_record": RecipeRunRecord,
     "report": BuildReport,
     "query_result": QueryResult,
+    "answered_question": AnsweredQuestion,
     "recipe": KnowledgeRecipe,
     "workspace": WorkspaceConfig,
 }

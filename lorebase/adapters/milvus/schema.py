@@ -7,7 +7,7 @@ from pymilvus.milvus_client.index import IndexParams  # type: ignore[import-unty
 
 from lorebase.adapters.milvus.deployment import Deployment
 from lorebase.index.filters import MAX_TEXT_BYTES
-from lorebase.index.ports import MAX_TAG_CHARS, MAX_TAGS
+from lorebase.index.ports import MAX_TAG_CHARS, MAX_TAGS, EntityKind
 
 VECTOR_FIELD = "vector"
 TEXT_FIELD = "text"
@@ -32,14 +32,19 @@ SCALAR_FIELDS = (
 )
 
 
-def vectors_collection(base_name: str, profile_id: str) -> str:
-    """Collection of the vectors of a base for one embedding profile."""
-    return f"{_safe(base_name)}_vectors_{profile_id[:16]}"
+def vectors_collection(base_name: str, profile_id: str, kind: EntityKind = "chunks") -> str:
+    """Collection of the vectors of a base for one embedding profile and kind of entity."""
+    return f"{_safe(base_name)}_vectors_{profile_id[:16]}{_of(kind)}"
 
 
-def text_collection(base_name: str) -> str:
-    """Collection of the words of a base."""
-    return f"{_safe(base_name)}_text"
+def text_collection(base_name: str, kind: EntityKind = "chunks") -> str:
+    """Collection of the words of a base for a kind of entity."""
+    return f"{_safe(base_name)}_text{_of(kind)}"
+
+
+def _of(kind: EntityKind) -> str:
+    # Last, where it cannot be taken for the end of a base's name.
+    return "" if kind == "chunks" else f"_{kind}"
 
 
 def _safe(base_name: str) -> str:

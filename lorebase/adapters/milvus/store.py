@@ -18,7 +18,7 @@ from lorebase.adapters.milvus.deployment import MilvusLimits
 from lorebase.adapters.milvus.rows import FLOAT_BYTES, check_vector, text_row, vector_row
 from lorebase.errors import UsageError
 from lorebase.ids import is_slug
-from lorebase.index.ports import Candidate, EntityFields, Filter, TextEntity, VectorEntity
+from lorebase.index.ports import Candidate, EntityFields, EntityKind, Filter, TextEntity, VectorEntity
 from lorebase.index.words import query_words
 
 
@@ -52,13 +52,15 @@ class MilvusIndexStore:
         """Indexes in files `<folder>/<base name>.db`, each held by one process at a time."""
         return cls(uri=None, token="", folder=folder, limits=limits or MilvusLimits())
 
-    def vectors(self, base_name: str, profile_id: str, dimensions: int) -> MilvusVectorIndex:
-        """The vector index of a base for an embedding profile."""
-        return MilvusVectorIndex(self._connection(base_name), base_name, profile_id, dimensions)
+    def vectors(
+        self, base_name: str, profile_id: str, dimensions: int, *, kind: EntityKind = "chunks"
+    ) -> MilvusVectorIndex:
+        """The vector index of a base for an embedding profile and a kind of entity."""
+        return MilvusVectorIndex(self._connection(base_name), base_name, profile_id, dimensions, kind)
 
-    def lexical(self, base_name: str) -> MilvusLexicalIndex:
-        """The lexical index of a base."""
-        return MilvusLexicalIndex(self._connection(base_name), base_name)
+    def lexical(self, base_name: str, *, kind: EntityKind = "chunks") -> MilvusLexicalIndex:
+        """The lexical index of a base for a kind of entity."""
+        return MilvusLexicalIndex(self._connection(base_name), base_name, kind)
 
     async def close(self) -> None:
         """Close every connection: embedded files can be opened by another process right after."""
@@ -105,12 +107,19 @@ class _MilvusIndex:
 
 
 class MilvusVectorIndex(_MilvusIndex):
-    """Dense vectors of one knowledge base and one embedding profile."""
+    """Dense vectors of one knowledge base, one embedding profile and one kind of entity."""
 
-    def __init__(self, connection: Connection, base_name: str, profile_id: str, dimensions: int) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        base_name: str,
+        profile_id: str,
+        dimensions: int,
+        kind: EntityKind = "chunks",
+    ) -> None:
         collection = Collection(
             connection,
-            schema.vectors_collection(base_name, profile_id),
+            schema.vectors_collection(base_name, profile_id, kind),
             schema=lambda: schema.vectors_schema(dimensions),
             index=lambda: schema.vectors_index(connection.deployment),
             content_field=schema.VECTOR_FIELD,
@@ -136,12 +145,12 @@ class MilvusVectorIndex(_MilvusIndex):
 
 
 class MilvusLexicalIndex(_MilvusIndex):
-    """Words of the chunks of one knowledge base."""
+    """Words of one knowledge base and one kind of entity."""
 
-    def __init__(self, connection: Connection, base_name: str) -> None:
+    def __init__(self, connection: Connection, base_name: str, kind: EntityKind = "chunks") -> None:
         collection = Collection(
             connection,
-            schema.text_collection(base_name),
+            schema.text_collection(base_name, kind),
             schema=schema.text_schema,
             index=schema.text_index,
             content_field=schema.TEXT_FIELD,

@@ -1,0 +1,1 @@
+"""Wiki cards: pages of a card type, proposed from evidence, validated, and accepted or rejected by people."""

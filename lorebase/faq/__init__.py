@@ -1,0 +1,1 @@
+"""Questions with their answers: read from tables, records and Markdown, compared with one another, and searched."""
