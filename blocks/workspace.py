@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Self
 
 from prefect.blocks.core import Block
 from prefect.types import SecretDict
-from pydantic import Field, HttpUrl, SecretStr, TypeAdapter, field_validator
+from pydantic import BaseModel, Field, HttpUrl, SecretStr, TypeAdapter, field_validator
 
+from lorebase.governance.settings import GovernanceSettings
 from lorebase.models.settings import EndpointConfig
-from lorebase.workspace import DatabaseConfig, ObjectStoreConfig, VectorStoreConfig, Workspace, WorkspaceConfig
+from lorebase.retrieval.governed.settings import RetrievalSettings
+from lorebase.workspace import (
+    DatabaseConfig,
+    DoclingConfig,
+    ObjectStoreConfig,
+    VectorStoreConfig,
+    Workspace,
+    WorkspaceConfig,
+)
 
 _ENDPOINTS = TypeAdapter(dict[str, EndpointConfig])
 
@@ -55,6 +65,38 @@ class LorebaseWorkspace(Block):
         description="Model endpoints by the name that recipes call them, as in a workspace file, with their keys.",
     )
 
+    # As endpoints: it holds a key.
+    docling: SecretDict = Field(
+        default_factory=lambda: SecretDict({}), description="Document conversion service, as in a workspace file."
+    )
+    governance: dict[str, Any] = Field(
+        default_factory=dict, description="Rules of review, processing and upload, as in a workspace file."
+    )
+    retrieval: dict[str, Any] = Field(
+        default_factory=dict, description="Bounds of retrieval from governed knowledge, as in a workspace file."
+    )
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> Self:
+        """The block that says what a workspace's configuration says, with its secrets."""
+        config = workspace.config
+        store, vectors = config.object_store, config.vector_store
+        return cls(
+            folder=str(workspace.folder),
+            object_store_url=store.url if store else None,
+            object_store_endpoint_url=store.endpoint_url if store else None,
+            object_store_key=store.key if store else None,
+            object_store_secret=store.secret if store else None,
+            object_store_region=store.region if store else None,
+            vector_store_uri=vectors.uri if vectors else None,
+            vector_store_token=vectors.token if vectors else None,
+            database_url=config.database.url if config.database else None,
+            endpoints=SecretDict({name: _plain(endpoint) for name, endpoint in config.endpoints.items()}),
+            docling=SecretDict(_plain(config.docling) if config.docling else {}),
+            governance=config.governance.model_dump(mode="json", exclude_defaults=True),
+            retrieval=config.retrieval.model_dump(mode="json", exclude_defaults=True),
+        )
+
     @field_validator("endpoints")
     @classmethod
     def _are_endpoints(cls, endpoints: SecretDict) -> SecretDict:
@@ -78,8 +120,17 @@ class LorebaseWorkspace(Block):
             else None,
             database=DatabaseConfig(url=self.database_url) if self.database_url else None,
             endpoints=_ENDPOINTS.validate_python(self.endpoints.get_secret_value()),
+            docling=DoclingConfig.model_validate(found) if (found := self.docling.get_secret_value()) else None,
+            governance=GovernanceSettings.model_validate(self.governance),
+            retrieval=RetrievalSettings.model_validate(self.retrieval),
         )
 
     def get_workspace(self, folder: Path | None = None) -> Workspace:
         """The workspace; `folder` is used instead of the block's own."""
         return Workspace(folder or Path(self.folder), self.get_config())
+
+
+def _plain(part: BaseModel) -> dict[str, Any]:
+    """A part of a configuration with its secrets in the open, for a field that is a secret as a whole."""
+    values = part.model_dump(exclude_none=True)
+    return {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in values.items()}

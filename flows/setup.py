@@ -16,7 +16,9 @@ from prefect.workers.utilities import get_default_base_job_template_for_infrastr
 
 from blocks import LorebaseObjectStore, LorebaseWorkspace
 from flows.results import save_result_storage
-from flows.workspaces import open_workspace
+from flows.workspaces import BLOCK_PREFIX, open_workspace
+from lorebase.errors import ConfigurationError
+from lorebase.ids import is_slug
 
 WORK_POOL = "lorebase"
 WORK_POOL_TYPE = "process"
@@ -43,6 +45,18 @@ async def set_up_lorebase(workspace: str = ".lorebase") -> dict[str, Any]:
         "work_pool": WORK_POOL,
         "automation": ZOMBIE_AUTOMATION,
     }
+
+
+async def save_workspace(workspace: str, name: str) -> str:
+    """Save a workspace's configuration as a block, over the one of that name; returns what flows call it.
+
+    Raises:
+        ConfigurationError: `name` is no name of a block.
+    """
+    if not is_slug(name):
+        raise ConfigurationError(f"{name!r} is no name of a block.", remedy="Use a-z, 0-9 and hyphens.")
+    await LorebaseWorkspace.of(await open_workspace(workspace)).asave(name, overwrite=True)
+    return f"{BLOCK_PREFIX}{name}"
 
 
 def zombie_automation() -> AutomationCore:

@@ -18,6 +18,7 @@ from lorebase.adapters.models.openai_errors import answer_of_body, translated
 from lorebase.clock import Clock
 from lorebase.errors import DependencyError
 from lorebase.models.settings import EndpointConfig
+from lorebase.tracing import scope
 
 ResultT = TypeVar("ResultT")
 
@@ -100,7 +101,8 @@ class OpenAIEndpoint:
         client = await self._clients.get()
         count.calls += 1
         try:
-            return await request(client)
+            with scope("lorebase.model_request", endpoint=self.name, model=model):
+                return await request(client)
         except openai.APIError as error:
             problem = self.problem(error, model)
             if problem.facts.get("reached") is False:

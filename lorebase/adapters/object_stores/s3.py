@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -49,9 +50,29 @@ class S3ObjectStore:
         self._key = key
         self._secret = secret
         self._region = region
+        self._process_id = os.getpid()
+
+    @property
+    def _files(self) -> AbstractFileSystem:
+        self._leave_what_a_parent_opened()
+        return self._opened_files
+
+    @property
+    def _client(self) -> Any:  # noqa: ANN401 (boto3 makes its clients at run time, they have no importable type)
+        self._leave_what_a_parent_opened()
+        return self._opened_client
+
+    def _leave_what_a_parent_opened(self) -> None:
+        """A forked process opens clients of its own: it lacks s3fs's thread, and would share sockets with its parent.
+
+        What the parent opened stays referenced: its end would be waited for on an event loop that does not run here.
+        """
+        if self._process_id != os.getpid():
+            self._of_parent = [self.__dict__.pop(name, None) for name in ("_opened_files", "_opened_client")]
+            self._process_id = os.getpid()
 
     @cached_property
-    def _files(self) -> AbstractFileSystem:
+    def _opened_files(self) -> AbstractFileSystem:
         import s3fs  # noqa: PLC0415 (0.6 s; only workspaces on S3 need it)
 
         return s3fs.S3FileSystem(
@@ -70,7 +91,7 @@ class S3ObjectStore:
         )
 
     @cached_property
-    def _client(self) -> Any:  # noqa: ANN401 (boto3 makes its clients at run time, they have no importable type)
+    def _opened_client(self) -> Any:  # noqa: ANN401 (as above)
         import boto3  # noqa: PLC0415 (as s3fs)
         from botocore.config import Config  # noqa: PLC0415 (as s3fs)
 
