@@ -74,6 +74,16 @@ def test_report_as_json_holds_the_record_and_the_counts(built: Path) -> None:
     assert report["record"]["status"] == "succeeded"
 
 
+def test_a_report_can_be_a_page(built: Path) -> None:
+    done = lorebase("report", "demo", "--html", "报告.html", folder=built)
+
+    refused = lorebase("report", "demo", "--html", "nowhere/page.html", folder=built)
+    assert done.returncode == 0, done.stderr
+    assert "<svg" in (built / "报告.html").read_text(encoding="utf-8")
+    assert refused.returncode == 2
+    assert "nowhere/page.html" in refused.stderr
+
+
 def test_search_says_where_a_result_stands(built: Path) -> None:
     done = lorebase("search", "demo", "berth", "--mode", "full_text_search", folder=built)
 

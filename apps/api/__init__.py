@@ -1,0 +1,1 @@
+"""The HTTP interface: FastAPI over the services of a workspace. Start at `app.create_app`."""

@@ -1,0 +1,1 @@
+"""One module a resource: its paths, what they take, which service they call."""
