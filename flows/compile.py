@@ -7,15 +7,21 @@ from typing import Any, Literal
 from prefect import Flow, flow
 from pydantic import BaseModel, ConfigDict, Field
 
+from flows.drafting import draft_sources
+from flows.events import BuildEvents
 from flows.execution import PrefectExecutor
+from flows.execution_elsewhere import OtherProcesses
+from flows.observing import observed
 from flows.reporting import PrefectProgress
 from flows.results import save_result_storage
-from flows.watching import with_watchers
+from flows.task_runners import groups_at_once, started_task_runner
+from flows.watching import Broadcast, with_watchers
 from flows.workspaces import open_workspace
 from lorebase.errors import BuildFailedError
 from lorebase.knowledge_base import KnowledgeBase
-from lorebase.recipes.model import KnowledgeRecipe
+from lorebase.recipes.model import ExecutionSpec, KnowledgeRecipe
 from lorebase.runs.builder import KnowledgeBaseBuilderConfig
+from lorebase.runs.planning import WEIGHT_OF_A_TASK_RUN
 from lorebase.runs.records import RecipeRunRecord, StepCounts
 
 
@@ -44,6 +50,37 @@ class BuildSettings(BaseModel):
         default=True, title="Stop at the first failure", description="Whether the first step that fails ends the build."
     )
     run_id: str | None = Field(None, title="Run id", description="Id of the run; by default a new one.")
+    organ_id: int = Field(
+        1, ge=1, lt=1 << 63, title="Organisation", description="Whose drafts a governed recipe makes."
+    )
+    task_runner: Literal["threads", "processes", "dask", "ray"] | None = Field(
+        None, title="Task runner", description="Where task runs run; by default what the recipe says."
+    )
+    workers: int | None = Field(
+        None,
+        ge=1,
+        le=1024,
+        title="Workers",
+        description="Processes of the task runner; by default what the recipe says.",
+    )
+    cluster_address: str = Field(
+        "",
+        title="Cluster",
+        description="Address of a Dask scheduler or Ray cluster that runs already; without one it is started here.",
+    )
+
+    issue_limit: int | None = Field(
+        None,
+        ge=0,
+        title="Issue limit",
+        description="Issues above which the event lorebase.build.issues-above-limit is emitted; by default none is.",
+    )
+
+    def execution_of(self, recipe: KnowledgeRecipe) -> ExecutionSpec:
+        """The recipe's execution, with what is said here in place of what it says."""
+        said = {"task_runner": self.task_runner, "workers": self.workers}
+        given = {name: value for name, value in said.items() if value is not None}
+        return recipe.execution.model_copy(update=given)
 
 
 def compile_recipe(recipe: KnowledgeRecipe) -> Flow[[BuildSettings], Any]:
@@ -62,7 +99,7 @@ def compile_recipe(recipe: KnowledgeRecipe) -> Flow[[BuildSettings], Any]:
 
 
 async def run_build(recipe: KnowledgeRecipe, settings: BuildSettings) -> dict[str, Any]:
-    """Build a recipe in the flow run that this is called in.
+    """Build a recipe in the flow run that this is called in; a governed one becomes drafts.
 
     Returns:
         A small summary: run id, status, snapshot id, counts.
@@ -70,21 +107,35 @@ async def run_build(recipe: KnowledgeRecipe, settings: BuildSettings) -> dict[st
     Raises:
         BuildFailedError: A step failed; the first cause is its message.
         ConflictError: Another build of the base goes on.
+        ConfigurationError: The task runner is not installed.
         LorebaseError: As `RecipeBuilder.build`.
     """
+    if recipe.governance == "reviewed":
+        return await draft_sources(recipe, settings.workspace, settings.organ_id)
     workspace = await open_workspace(settings.workspace)
     results = await save_result_storage(workspace)
     base = KnowledgeBase(recipe.name, workspace)
+    execution, cluster = settings.execution_of(recipe), settings.cluster_address
     config = KnowledgeBaseBuilderConfig(
-        rebuild=settings.mode == "rebuild", stop_on_error=settings.stop_on_error, wait_seconds=settings.wait_seconds
+        rebuild=settings.mode == "rebuild",
+        stop_on_error=settings.stop_on_error,
+        wait_seconds=settings.wait_seconds,
+        task_run_weight=execution.chunks_per_task_run or WEIGHT_OF_A_TASK_RUN,
     )
-    result = await base.rebuild(
-        recipe,
-        config=config,
-        executor=PrefectExecutor(recipe.name, results=results),
-        progress=with_watchers(PrefectProgress(recipe.name)),
-        run_id=settings.run_id,
-    )
+    with observed():
+        async with started_task_runner(execution, cluster) as runner:
+            executor = PrefectExecutor(recipe.name, results=results)
+            if runner is not None:
+                elsewhere = OtherProcesses(runner, recipe, workspace, settings.workspace, results)
+                at_once = groups_at_once(execution, cluster)
+                executor = PrefectExecutor(recipe.name, results=results, concurrency=at_once, elsewhere=elsewhere)
+            result = await base.rebuild(
+                recipe,
+                config=config,
+                executor=executor,
+                progress=with_watchers(Broadcast((PrefectProgress(recipe.name), BuildEvents(settings.issue_limit)))),
+                run_id=settings.run_id,
+            )
     record = result.record
     if record.status != "succeeded":
         raise _failure_of(recipe.name, record)

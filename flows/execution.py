@@ -10,28 +10,29 @@ from typing import Any
 
 from prefect import Task, task
 from prefect.cache_policies import NO_CACHE, CacheKeyFnPolicy
-from prefect.client.schemas.objects import State, TaskRun
+from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext, TaskRunContext
 from prefect.exceptions import TerminationSignal
 from prefect.states import Completed
 
 from blocks import LorebaseObjectStore
-from lorebase.errors import UnavailableError
+from flows.execution_elsewhere import OtherProcesses, cause_elsewhere
+from flows.execution_rules import TaskRunRule, literal, rule_of, tags_of, task_run_options
+from lorebase.errors import LorebaseError, UnavailableError
 from lorebase.recipes.model import StepSpec
 from lorebase.runs.executor import (
     GroupDone,
     RunGroup,
     first_failure,
-    is_worth_another_try,
     run_bare,
-    step_timed_out,
 )
-from lorebase.runs.groups import GroupRecord, GroupWork, StepWork
+from lorebase.runs.groups import GroupRecord, GroupWork, StepWork, reference_of
 
 REUSED_STATE = "Reused"
 """Name of the state of a task run whose work was finished by an earlier build."""
 
 FINISHED_GROUPS_SHOWN = 64
+GROUPS_IN_THIS_PROCESS = 4
 
 
 class GroupCall:
@@ -60,7 +61,7 @@ class GroupCall:
         except BaseException as error:
             self.error = error
             raise
-        self.answer = _reference_of(self.record)
+        self.answer = reference_of(self.record)
         return self.answer
 
 
@@ -95,7 +96,9 @@ async def seal_step(message: str) -> State[None]:
 
 
 class PrefectExecutor:
-    """Runs groups as task runs in this event loop. Made inside the flow run of one build, in the task that it runs in.
+    """Runs groups as task runs, in this event loop or in other processes.
+
+    Made inside the flow run of one build, in the task that it runs in.
 
     What is finished is decided by the object store before a group comes here; what Prefect keeps is for people to see.
 
@@ -103,12 +106,21 @@ class PrefectExecutor:
         base_name: The knowledge base.
         results: Saved block for Prefect's results; None leaves them to Prefect's own default.
         concurrency: Groups of one step in flight.
+        elsewhere: Does the groups that need not run in this process; None keeps all of them here.
     """
 
-    def __init__(self, base_name: str, *, results: LorebaseObjectStore | None = None, concurrency: int = 4) -> None:
+    def __init__(
+        self,
+        base_name: str,
+        *,
+        results: LorebaseObjectStore | None = None,
+        concurrency: int = GROUPS_IN_THIS_PROCESS,
+        elsewhere: OtherProcesses | None = None,
+    ) -> None:
         self._base_name = base_name
         self._results = results
         self._concurrency = concurrency
+        self._elsewhere = elsewhere
         self._build = asyncio.current_task()
         self._state_of_artifact: dict[str, State[Any]] = {}
         self._calls: list[GroupCall] = []  # kept for their answers, see there
@@ -145,7 +157,7 @@ class PrefectExecutor:
 
     async def reuse_step(self, work: StepWork) -> None:
         """Show that a step was finished before this run: one task run named as the step."""
-        shown = show_finished_step.with_options(name=work.name, task_run_name=_literal(work.name), tags=_tags(work))
+        shown = show_finished_step.with_options(name=work.name, task_run_name=literal(work.name), tags=tags_of(work))
         state = await self._state_of(shown, "An earlier build finished it.", wait_for=self._upstream(work))
         self._state_of_artifact[work.step.produces.name] = state
 
@@ -163,34 +175,35 @@ class PrefectExecutor:
         run: RunGroup,
         upstream: Sequence[State[Any]],
     ) -> tuple[State[Any], GroupRecord]:
-        call = GroupCall(self._key(work, group.key), lambda: run_bare(run, group))
+        rule = rule_of(work, group.label, spec)
+        options = task_run_options(work, name, rule)
+        key = self._key(work, group.key)
+        if self._elsewhere is not None and self._elsewhere.take(work):
+            return await self._run_elsewhere(self._elsewhere, work, group, key, rule, options, upstream)
+        call = GroupCall(key, lambda: run_bare(run, group))
         self._calls.append(call)
-
-        def translated(error: BaseException) -> BaseException:
-            if isinstance(error, TimeoutError) and spec.timeout_seconds is not None:
-                return step_timed_out(work.name, group.label, spec.timeout_seconds)
-            return error
-
-        def worth_another_try(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
-            return isinstance(state.data, BaseException) and is_worth_another_try(translated(state.data), spec.retry)
-
-        retries = spec.retry.attempts - 1
-        delays = list(spec.retry.delays_seconds[: max(retries, 1)])
-        ready = run_group.with_options(
-            name=work.name,
-            task_run_name=_literal(name),
-            tags=_tags(work),
-            retries=retries,
-            retry_delay_seconds=delays or 0,
-            retry_condition_fn=worth_another_try,
-            timeout_seconds=spec.timeout_seconds,
-            # Whoever is here is unfinished by the object store, whatever Prefect remembers.
-            refresh_cache=True,
-        )
-        state = await self._state_of(ready, call, wait_for=upstream)
+        state = await self._state_of(run_group.with_options(**options), call, wait_for=upstream)
         if state.is_completed() and call.record is not None:
             return state, call.record
-        raise _cause(state, call, translated, work.name)
+        raise _cause(state, call.error, rule)
+
+    async def _run_elsewhere(
+        self,
+        elsewhere: OtherProcesses,
+        work: StepWork,
+        group: GroupWork,
+        key: str,
+        rule: TaskRunRule,
+        options: dict[str, Any],
+        upstream: Sequence[State[Any]],
+    ) -> tuple[State[Any], GroupRecord]:
+        async def ended() -> State[Any]:
+            return await elsewhere.run(key, work, group, options, upstream)
+
+        state = await self._guarded(work.name, ended)
+        if state.is_completed():
+            return state, await elsewhere.record_of(work, group)
+        raise _cause(state, await cause_elsewhere(state, rule), rule)
 
     async def _show_finished(
         self, work: StepWork, group_key: str, label: str, upstream: Sequence[State[Any]]
@@ -199,8 +212,8 @@ class PrefectExecutor:
         self._calls.append(call)
         shown = show_finished_group.with_options(
             name=work.name,
-            task_run_name=_literal(f"{work.name} reused {label}"),
-            tags=_tags(work),
+            task_run_name=literal(f"{work.name} reused {label}"),
+            tags=tags_of(work),
             refresh_cache=False,
         )
         return await self._state_of(shown, call, wait_for=upstream)
@@ -209,7 +222,7 @@ class PrefectExecutor:
         message = f"{len(work.groups)} task runs"
         if work.finished_groups:
             message += f", {len(work.finished_groups)} of earlier builds reused"
-        sealed = seal_step.with_options(name=work.name, task_run_name=_literal(work.name), tags=_tags(work))
+        sealed = seal_step.with_options(name=work.name, task_run_name=literal(work.name), tags=tags_of(work))
         return await self._state_of(sealed, message, wait_for=states)
 
     async def _state_of(self, ready: Task[..., Any], argument: object, *, wait_for: Sequence[State[Any]]) -> State[Any]:
@@ -218,9 +231,19 @@ class PrefectExecutor:
         Raises:
             UnavailableError: Prefect does not run it.
         """
-        try:
+
+        async def ended() -> State[Any]:
             with self._results_kept():
                 state: State[Any] = await ready(argument, wait_for=list(wait_for), return_state=True)
+                return state
+
+        return await self._guarded(ready.name, ended)
+
+    async def _guarded(self, name: str, ended: Callable[[], Awaitable[State[Any]]]) -> State[Any]:
+        try:
+            return await ended()
+        except LorebaseError:
+            raise
         except TerminationSignal as stop:
             # Prefect's handler of SIGTERM raises in whatever code runs at that moment, here in the work of one group,
             # but it is the whole build that is asked to stop.
@@ -230,11 +253,10 @@ class PrefectExecutor:
         except Exception as error:
             # Whatever the work itself raises is in the state: this comes from Prefect.
             raise UnavailableError(
-                f"Prefect could not run {ready.name}: {type(error).__name__}: {error}.",
+                f"Prefect could not run {name}: {type(error).__name__}: {error}.",
                 remedy="Check that the Prefect server is up, then build again: what is finished stays finished.",
                 dependency="prefect",
             ) from error
-        return state
 
     def _key(self, work: StepWork, group_key: str) -> str:
         return f"{self._base_name}/{_path_part(work.name)}/{group_key}"
@@ -254,47 +276,23 @@ class PrefectExecutor:
             yield
 
 
-def _cause(
-    state: State[Any], call: GroupCall, translated: Callable[[BaseException], BaseException], step_name: str
-) -> BaseException:
+def _cause(state: State[Any], raised: BaseException | None, rule: TaskRunRule) -> BaseException:
     """What ended a task run: the very error that the work raised, where it raised one."""
     if state.name == "TimedOut" and isinstance(state.data, TimeoutError):
-        return translated(state.data)
-    if call.error is not None and not isinstance(call.error, asyncio.CancelledError):
-        return call.error
+        return rule.translated(state.data)
+    if raised is not None and not isinstance(raised, asyncio.CancelledError):
+        return raised
     return UnavailableError(
-        f"The task run of {step_name} ended as {state.name}: {state.message or 'without a reason'}.",
+        f"The task run of {rule.step_name} ({rule.label}) ended as {state.name}: "
+        f"{state.message or 'without a reason'}.",
         remedy="Look at the task run in the Prefect UI, then build again.",
         dependency="prefect",
     )
 
 
-def _reference_of(record: GroupRecord) -> str:
-    counts = [result.counts for result in record.partitions]
-    reference = {
-        "group": record.group_key,
-        "step": record.step_fingerprint,
-        "run": record.run_id,
-        "partitions": len(record.partitions),
-        "rows": sum(count.rows for count in counts),
-        "items": sum(count.items for count in counts),
-        "failed_items": sum(count.failed_items for count in counts),
-    }
-    return json.dumps(reference)
-
-
-def _literal(name: str) -> str:
-    """A task run name that Prefect's formatting leaves as it is."""
-    return name.replace("{", "{{").replace("}", "}}")
-
-
 def _path_part(name: str) -> str:
     """A step name as one part of a readable key."""
     return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name).lstrip(".") or "_"
-
-
-def _tags(work: StepWork) -> set[str]:
-    return {f"lorebase:{work.step.type_name}"}
 
 
 async def _never() -> GroupRecord:

@@ -4,25 +4,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from lorebase.adapters.object_stores import LocalObjectStore, S3ObjectStore, open_object_store
 from lorebase.clock import Clock, SystemClock
+from lorebase.diagnosis.ports import ServiceProbe
 from lorebase.documents.parsing import ParserRegistry
 from lorebase.documents.sources import FileSystem
 from lorebase.errors import ConfigurationError
+from lorebase.extraction.graph_ports import GraphStore
+from lorebase.governance.settings import GovernanceSettings
 from lorebase.index.ports import IndexStore
+from lorebase.models.chat import ChatModel
 from lorebase.models.ports import Embedder
-from lorebase.models.settings import EmbeddingModelSpec, EndpointConfig
+from lorebase.models.rerank import Reranker
+from lorebase.models.settings import ChatModelSpec, EmbeddingModelSpec, EndpointConfig, RerankModelSpec
 from lorebase.recipes.model import ParserRuleSpec
+from lorebase.registry.stores import RegistryStore
+from lorebase.retrieval.governed.settings import RetrievalSettings
+from lorebase.runs.derived import DerivedTables
+from lorebase.tracing import Observer
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from lorebase.governance.service import Governance
 
 WORKSPACE_FILE = "lorebase.yaml"
+DATABASE_FILE = "lorebase.db"
+
+WorkspaceObjectStore: TypeAlias = LocalObjectStore | S3ObjectStore
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -70,6 +88,12 @@ class WorkspaceConfig(_Frozen):
     database: DatabaseConfig | None = Field(None, description="Relational database.")
     endpoints: dict[str, EndpointConfig] = Field(default_factory=dict, description="Model endpoints by name.")
     docling: DoclingConfig | None = Field(None, description="Document conversion service.")
+    governance: GovernanceSettings = Field(
+        default_factory=GovernanceSettings, description="Rules of review, processing and upload."
+    )
+    retrieval: RetrievalSettings = Field(
+        default_factory=RetrievalSettings, description="Bounds of retrieval from governed knowledge."
+    )
 
 
 class Workspace:
@@ -109,7 +133,7 @@ class Workspace:
         return cls(folder, load_config(folder / WORKSPACE_FILE, variables or {}))
 
     @cached_property
-    def object_store(self) -> LocalObjectStore | S3ObjectStore:
+    def object_store(self) -> WorkspaceObjectStore:
         """The object store."""
         config = self.config.object_store
         if config is None:
@@ -134,6 +158,93 @@ class Workspace:
             return MilvusIndexStore.on_server(config.uri, token=_revealed(config.token) or "")
         return MilvusIndexStore.in_folder(Path(config.uri))
 
+    @property
+    def has_index_server(self) -> bool:
+        """Whether any process can write indexes at any time; an embedded one belongs to one process at a time."""
+        config = self.config.vector_store
+        return config is not None and config.uri.startswith(("http://", "https://"))
+
+    def probe_index_store(self) -> IndexStore:
+        """A store of indexes for a diagnosis, closed by it: the server's, or an embedded one in a new folder."""
+        from lorebase.adapters.milvus.store import MilvusIndexStore  # noqa: PLC0415 (as above)
+        from lorebase.adapters.milvus.throwaway import ThrowawayIndexStore  # noqa: PLC0415 (as above)
+
+        config = self.config.vector_store
+        if config is not None and config.uri.startswith(("http://", "https://")):
+            return MilvusIndexStore.on_server(config.uri, token=_revealed(config.token) or "")
+        return ThrowawayIndexStore()
+
+    def service_probe(self) -> ServiceProbe:
+        """How a diagnosis asks the services."""
+        from lorebase.adapters.service_probe import HttpServiceProbe  # noqa: PLC0415 (only a diagnosis needs it)
+
+        return HttpServiceProbe()
+
+    @cached_property
+    def graph_store(self) -> GraphStore:
+        """The store of knowledge graphs: the configured database, or a SQLite file in the workspace's folder."""
+        from lorebase.adapters.databases import open_engine  # noqa: PLC0415 (SQLAlchemy takes 0.3 s to import)
+        from lorebase.extraction.graph_store import SqlGraphStore  # noqa: PLC0415 (as above)
+
+        config = self.config.database
+
+        def connect() -> Engine:
+            if config is not None:
+                return open_engine(config.url.get_secret_value())
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return open_engine(f"sqlite:///{self.folder.absolute() / DATABASE_FILE}")
+
+        return SqlGraphStore(connect)
+
+    @cached_property
+    def registry_store(self) -> RegistryStore:
+        """The registry of knowledge bases: a file in the workspace's folder, or the configured database.
+
+        Raises:
+            UnavailableError: The database does not answer.
+        """
+        config = self.config.database
+        if config is None:
+            from lorebase.registry.file_store import REGISTRY_FILE, FileRegistryStore  # noqa: PLC0415 (as above)
+
+            return FileRegistryStore(self.folder / REGISTRY_FILE)
+        from lorebase.adapters.databases import open_engine  # noqa: PLC0415 (as above)
+        from lorebase.registry.sql_store import SqlRegistryStore  # noqa: PLC0415 (as above)
+
+        store = SqlRegistryStore(open_engine(config.url.get_secret_value()))
+        store.create_tables()
+        return store
+
+    @property
+    def derived_tables(self) -> tuple[DerivedTables, ...]:
+        """Everything that is made of artifacts for queries and lies in a database."""
+        return (self.graph_store,)
+
+    def open_governance(self) -> Governance:
+        """Governed knowledge over the workspace's database and object store; brings the tables up to date first.
+
+        Raises:
+            ConfigurationError: The database's address cannot be opened, or a newer version made its tables.
+            UnavailableError: The database does not answer.
+        """
+        from lorebase.adapters.parsers.office_containers import check_container  # noqa: PLC0415 (only who governs)
+        from lorebase.governance.database import open_database  # noqa: PLC0415 (SQLAlchemy takes 0.3 s to import)
+        from lorebase.governance.migrating import migrate  # noqa: PLC0415 (as above)
+        from lorebase.governance.row_ids import WORKER_BITS, SnowflakeIds  # noqa: PLC0415 (as above)
+        from lorebase.governance.service import Governance  # noqa: PLC0415 (as above)
+        from lorebase.governance.source_type_rules import RegistrySourceTypes  # noqa: PLC0415 (as above)
+        from lorebase.governance.store import Store  # noqa: PLC0415 (as above)
+
+        config = self.config.database
+        database = open_database(
+            _revealed(config.url if config else None) or f"sqlite:///{self.folder.absolute() / DATABASE_FILE}"
+        )
+        migrate(database)
+        ids = SnowflakeIds(self.clock, self.random.getrandbits(WORKER_BITS))
+        store = Store(database, self.clock, ids, self.config.governance)
+        rules = RegistrySourceTypes(self.registry_store, self.clock)
+        return Governance.over(store, self.object_store, check_container=check_container, metadata_rules=rules)
+
     async def open_embedder(self, spec: EmbeddingModelSpec) -> Embedder:
         """The embedding model that a recipe names.
 
@@ -143,6 +254,30 @@ class Workspace:
         from lorebase.adapters.models.factory import open_embedder  # noqa: PLC0415 (openai takes 0.9 s to import)
 
         return await open_embedder(spec, self.config.endpoints, clock=self.clock, random=self.random)
+
+    def open_chat(self, spec: ChatModelSpec) -> ChatModel:
+        """The chat model that a recipe names.
+
+        Raises:
+            ConfigurationError: There is no such endpoint.
+        """
+        from lorebase.adapters.models.factory import open_chat  # noqa: PLC0415 (openai takes 0.9 s to import)
+
+        return open_chat(spec, self.config.endpoints, clock=self.clock, random=self.random)
+
+    def open_reranker(self, spec: RerankModelSpec, chat: ChatModel | None = None) -> Reranker:
+        """The reranker that a recipe names.
+
+        Args:
+            spec: What the recipe says.
+            chat: The recipe's chat model, which may be what reranks.
+
+        Raises:
+            ConfigurationError: There is no such endpoint, or no chat model.
+        """
+        from lorebase.adapters.models.factory import open_reranker  # noqa: PLC0415 (openai takes 0.9 s to import)
+
+        return open_reranker(spec, self.config.endpoints, chat=chat, clock=self.clock, random=self.random)
 
     def open_parsers(self, rules: Sequence[ParserRuleSpec]) -> ParserRegistry:
         """The parsers by the rules of a recipe.
@@ -197,6 +332,13 @@ class Workspace:
                 f"Nothing here reads the source {url!r}: {error}.", remedy="Use a folder or an s3:// address."
             ) from error
         return filesystem, root
+
+
+def opened_observer(variables: Mapping[str, str]) -> AbstractContextManager[Observer]:
+    """Who watches work: the collector that OpenTelemetry's variables name, or nobody; see the adapter."""
+    from lorebase.adapters.open_telemetry import opened_observer as opened  # noqa: PLC0415 (only who watches)
+
+    return opened(variables)
 
 
 def load_config(path: Path, variables: Mapping[str, str]) -> WorkspaceConfig:

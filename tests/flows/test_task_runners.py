@@ -1,0 +1,210 @@
+"""Builds whose task runs other processes do: the same base for every task runner, and one of its processes killed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorebase.artifacts.lease import acquire_lease
+from lorebase.artifacts.snapshots import SnapshotStore
+from lorebase.artifacts.store import BaseLayout
+from lorebase.errors import ConfigurationError, ConflictError
+from lorebase.recipes.loading import parse_recipe
+from lorebase.recipes.model import ExecutionSpec
+from lorebase.runs.groups import GroupWork, RunTraits, StepWork
+from lorebase.runs.journal import RunJournal
+from lorebase.runs.records import RecipeRunRecord
+from lorebase.runs.step import Step
+from lorebase.workspace import VectorStoreConfig, Workspace, WorkspaceConfig
+from steps.embed_chunks import EmbedChunks
+from steps.index_full_text import IndexFullText
+from steps.split_documents import SplitDocuments
+from tests.fakes.openai_server import OpenAIServer
+from tests.flows.conftest import FULL_TEXT, HYBRID, PrefectServer, Project
+from tests.flows.test_build import build
+
+SECRET = "sk-never-to-be-sent"
+DOCUMENTS = 12
+
+SPREAD = HYBRID + "execution: {{task_runner: {runner}, workers: 2, chunks_per_task_run: 5}}\n"
+
+
+def recipe_for(name: str, runner: str) -> str:
+    return SPREAD.format(name=name, embed="batch_texts: 2", runner=runner)
+
+
+def write_documents(project: Project) -> None:
+    project.write(**{f"bird{number}": f"Bird number {number} stands in marsh {number}." for number in range(DOCUMENTS)})
+
+
+def newest_record(project: Project, name: str) -> RecipeRunRecord:
+    journal = RunJournal(Workspace.load(project.workspace).object_store, BaseLayout(name))
+    run_id = journal.latest_run_id()
+    assert run_id is not None
+    return journal.read(run_id)
+
+
+def manifests_of(project: Project, name: str) -> dict[str, bytes]:
+    """Bytes of the manifest of every artifact that is live."""
+    store = Workspace.load(project.workspace).object_store
+    snapshot = SnapshotStore(store, BaseLayout(name)).require_live()
+    return {artifact: store.get(reference.manifest_key) for artifact, reference in snapshot.artifacts.items()}
+
+
+def runs_in(project: Project, name: str) -> dict[str, int]:
+    """Task runs of each step."""
+    return {record.step_name: record.counts.task_runs for record in newest_record(project, name).step_records}
+
+
+async def test_processes_build_what_threads_build(
+    prefect: PrefectServer, project: Project, endpoint: OpenAIServer
+) -> None:
+    """B-023."""
+    await _equals_threads("processes", prefect, project, endpoint)
+
+
+async def test_dask_builds_what_threads_build(prefect: PrefectServer, project: Project, endpoint: OpenAIServer) -> None:
+    """B-023."""
+    pytest.importorskip("prefect_dask", reason="the extra dask is not installed")
+    await _equals_threads("dask", prefect, project, endpoint)
+
+
+async def test_ray_builds_what_threads_build(prefect: PrefectServer, project: Project, endpoint: OpenAIServer) -> None:
+    """B-023."""
+    pytest.importorskip("prefect_ray", reason="the extra ray is not installed")
+    await _equals_threads("ray", prefect, project, endpoint)
+
+
+async def _equals_threads(runner: str, prefect: PrefectServer, project: Project, endpoint: OpenAIServer) -> None:
+    write_documents(project)
+    project.use_endpoint(endpoint.base_url, SECRET)
+    name = f"equal-{runner}"
+    here = Project(project.folder / "here")
+    shutil.copytree(project.folder / "documents", here.folder / "documents")
+    here.use_endpoint(endpoint.base_url, SECRET)
+    await build(prefect, here, recipe_for(name, "threads"))
+    asked_in_threads = endpoint.stats.requests
+
+    state = await build(prefect, project, recipe_for(name, runner))
+
+    runs = prefect.task_runs(state, 8)
+    assert state.is_completed()
+    assert endpoint.stats.requests == 2 * asked_in_threads
+    assert manifests_of(project, name) == manifests_of(here, name)
+    assert runs_in(project, name) == runs_in(here, name)
+    assert runs_in(project, name)["embed_chunks"] > 2
+    assert {f"embed_chunks 1 of {runs_in(project, name)['embed_chunks']}", "embed_chunks"} <= set(runs)
+    assert {run["state_name"] for run in runs.values()} == {"Completed"}
+    assert SECRET not in json.dumps(runs)
+
+
+def test_what_a_deployment_says_of_the_task_runner_takes_the_place_of_what_the_recipe_says() -> None:
+    from flows.compile import BuildSettings
+
+    recipe = parse_recipe(recipe_for("any", "dask"))
+
+    chosen = BuildSettings(task_runner="processes").execution_of(recipe)
+    kept = BuildSettings().execution_of(recipe)
+
+    assert (chosen.task_runner, chosen.workers, chosen.chunks_per_task_run) == ("processes", 2, 5)
+    assert kept == recipe.execution
+
+
+def test_where_task_runs_run_is_no_part_of_what_a_recipe_is() -> None:
+    assert parse_recipe(recipe_for("any", "dask")).fingerprint == parse_recipe(recipe_for("any", "ray")).fingerprint
+
+
+async def test_an_address_that_no_runner_takes_is_refused() -> None:
+    from flows.task_runners import started_task_runner
+
+    with pytest.raises(ConfigurationError, match="'threads' has no address"):
+        async with started_task_runner(ExecutionSpec(), "tcp://127.0.0.1:8786"):
+            pass
+
+
+@pytest.mark.skipif(importlib.util.find_spec("prefect_ray") is not None, reason="the extra ray is installed")
+async def test_a_runner_that_is_not_installed_names_its_extra() -> None:
+    from flows.task_runners import started_task_runner
+
+    with pytest.raises(ConfigurationError, match=r"lorebase\[ray\]"):
+        async with started_task_runner(ExecutionSpec(task_runner="ray")):
+            pass
+
+
+def work_of(step: Step) -> StepWork:
+    return StepWork("step", 0, step, "f" * 32, "t" * 32, (), traits=RunTraits("run-1"))
+
+
+def other_processes(workspace: Workspace, recipe: str) -> Any:
+    from blocks import LorebaseObjectStore
+    from flows.execution_elsewhere import OtherProcesses
+
+    results = LorebaseObjectStore(url=str(workspace.folder))
+    return OtherProcesses(None, parse_recipe(recipe), workspace, str(workspace.folder), results)  # type: ignore[arg-type]  # nothing is run
+
+
+def test_embedded_indexes_are_written_by_the_process_of_the_flow_and_those_of_a_server_by_any(tmp_path: Path) -> None:
+    server = WorkspaceConfig(vector_store=VectorStoreConfig(uri="http://127.0.0.1:19530"))
+    recipe = FULL_TEXT.format(name="any")
+
+    embedded = other_processes(Workspace(tmp_path), recipe)
+    served = other_processes(Workspace(tmp_path, server), recipe)
+
+    assert (embedded.take(work_of(IndexFullText())), served.take(work_of(IndexFullText()))) == (False, True)
+    assert embedded.take(work_of(SplitDocuments()))
+
+
+def test_steps_that_spend_a_budget_stay_in_the_process_that_counts_it(tmp_path: Path) -> None:
+    """BQ-12."""
+    limited = other_processes(Workspace(tmp_path), FULL_TEXT.format(name="any") + "budget: {max_model_calls: 3}\n")
+
+    assert not limited.take(work_of(EmbedChunks()))
+    assert limited.take(work_of(SplitDocuments()))
+
+
+async def test_a_worker_that_works_in_another_workspace_is_found_out(tmp_path: Path) -> None:
+    elsewhere = other_processes(Workspace(tmp_path), FULL_TEXT.format(name="any"))
+
+    with pytest.raises(ConfigurationError, match="not in this object store"):
+        await elsewhere.record_of(work_of(SplitDocuments()), GroupWork("g1", "1 of 1", ()))
+
+
+def test_an_order_is_small_and_holds_no_secret(tmp_path: Path) -> None:
+    from flows.task_runners_worker import GroupOrder
+
+    project = Project(tmp_path)
+    project.use_endpoint("http://127.0.0.1:1/v1", SECRET)
+    recipe = recipe_for("any", "dask")
+
+    sent = pickle.dumps(
+        GroupOrder("k", recipe, str(tmp_path), str(project.workspace), work_of(EmbedChunks()), GroupWork("g", "1", ()))
+    )
+
+    assert SECRET.encode() not in sent
+    assert len(sent) < len(recipe) + 2000
+
+
+def test_no_group_begins_for_a_run_that_has_lost_its_lease(tmp_path: Path) -> None:
+    """BQ-08."""
+    from flows.task_runners_worker import require_lease_of
+
+    store, layout = Workspace(tmp_path).object_store, BaseLayout("any")
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def at(seconds: float) -> Callable[[], datetime]:
+        return lambda: began + timedelta(seconds=seconds)
+
+    acquire_lease(store, layout.lease, holder="run-1", now=at(0), seconds=30)
+
+    require_lease_of(store, layout, "run-1", at(10))
+    for run_id, moment in (("run-2", at(10)), ("run-1", at(60))):
+        with pytest.raises(ConflictError, match="does not hold the lease"):
+            require_lease_of(store, layout, run_id, moment)
