@@ -191,19 +191,8 @@ class RecipeBuilder:
         ) as (context, reader):
             lease = await self._lease(layout, run_id)
             with lease:
-                services = BuildServices(
-                    store=self._workspace.object_store,
-                    layout=layout,
-                    context=context,
-                    reader=reader,
-                    executor=self._executor,
-                    progress=self._progress,
-                    clock=self._workspace.clock,
-                    lease=lease,
-                    tables=self._workspace.derived_tables,
-                )
                 run = BuildRun(
-                    services,
+                    self._services(layout, context, reader, lease),
                     recipe,
                     planned,
                     known=previous_record,
@@ -215,6 +204,21 @@ class RecipeBuilder:
                 )
                 with scope("lorebase.build", base=recipe.name, run=run_id):
                     return await run.run()
+
+    def _services(
+        self, layout: BaseLayout, context: StepExecutionContext, reader: SourceReader, lease: Lease
+    ) -> BuildServices:
+        return BuildServices(
+            store=self._workspace.object_store,
+            layout=layout,
+            context=context,
+            reader=reader,
+            executor=self._executor,
+            progress=self._progress,
+            clock=self._workspace.clock,
+            lease=lease,
+            tables=self._workspace.derived_tables,
+        )
 
     async def _lease(self, layout: BaseLayout, run_id: str) -> Lease:
         """The base's lease, waiting for it as long as the configuration says."""
@@ -260,13 +264,7 @@ async def opened_recipe(
     Raises:
         ConfigurationError: A model or a source cannot be opened.
     """
-    opened = {}
-    for spec in recipe.sources:
-        location = recipe.location_of(spec)
-        filesystem, root = workspace.open_source(location)
-        source = spec.as_source(location)
-        opened[source.name] = OpenedSource(source, filesystem, root)
-    reader = SourceReader(opened, recipe.max_document_bytes)
+    reader = _source_reader(workspace, recipe)
     needs_embedder = any("embedding" in (*step.step.models, *step.step.optional_models) for step in planned)
     embedder = (
         await workspace.open_embedder(recipe.models.embedding) if needs_embedder and recipe.models.embedding else None
@@ -301,6 +299,16 @@ async def opened_recipe(
         await workspace.index_store.close()
         for tables in workspace.derived_tables:
             await tables.close()
+
+
+def _source_reader(workspace: BuildWorkspace, recipe: KnowledgeRecipe) -> SourceReader:
+    opened = {}
+    for spec in recipe.sources:
+        location = recipe.location_of(spec)
+        filesystem, root = workspace.open_source(location)
+        source = spec.as_source(location)
+        opened[source.name] = OpenedSource(source, filesystem, root)
+    return SourceReader(opened, recipe.max_document_bytes)
 
 
 def _require_not_governed(recipe: KnowledgeRecipe) -> None:

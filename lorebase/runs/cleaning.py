@@ -147,13 +147,16 @@ def _doomed(workspace: MaintainedWorkspace, layout: BaseLayout, marks: Marks) ->
     """What goes, by kind."""
     store = workspace.object_store
     doomed: dict[str, list[ObjectEntry]] = defaultdict(list)
-    since = marks.runs.protected_since
     judge = _Judge(layout, marks)
-    for entry in (*store.entries(layout.prefix), *store.entries(layout.prefect_results)):
+    ours = store.entries(layout.prefix)
+    # Ages are told by the store's clock alone: the latest run's pointer was written when it began, our lease just now.
+    began = next((entry.modified_at for entry in ours if entry.key == layout.latest_run), None)
+    since = began if marks.runs.is_latest_unended else None
+    for entry in (*ours, *store.entries(layout.prefect_results)):
         kind = judge.doom(entry.key)
         if kind and (since is None or entry.modified_at < since):
             doomed[kind].append(entry)
-    oldest = workspace.clock.now() - _LEFTOVER_AGE
+    oldest = max(entry.modified_at for entry in ours) - _LEFTOVER_AGE
     leftovers = (*store.leftovers(layout.prefix), *store.leftovers(layout.prefect_results))
     doomed["temporary_files"] = [entry for entry in leftovers if entry.modified_at < oldest]
     return doomed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
@@ -28,7 +27,7 @@ class KnownRuns:
     """The runs of a base.
 
     Attributes:
-        all: Every run with a readable state, oldest first.
+        all: Every run with a readable state, oldest first, and the latest one last whatever its clock said.
         latest: The one that was started last; None where there was none.
         unfinished: Those after the last one that succeeded: the next build goes on from their work.
     """
@@ -43,9 +42,9 @@ class KnownRuns:
         return tuple({run.run_id: run for run in (*self.unfinished, *([self.latest] if self.latest else []))}.values())
 
     @property
-    def protected_since(self) -> datetime | None:
-        """Start of a latest run that never ended: what is younger may be its work, wherever its process is now."""
-        return self.latest.started_at if self.latest is not None and self.latest.status == "running" else None
+    def is_latest_unended(self) -> bool:
+        """Whether the latest run never ended: what was written since it began may be its work."""
+        return self.latest is not None and self.latest.status == "running"
 
 
 def known_runs(store: ObjectStore, layout: BaseLayout) -> KnownRuns:
@@ -59,6 +58,7 @@ def known_runs(store: ObjectStore, layout: BaseLayout) -> KnownRuns:
             continue
     latest_id = journal.latest_run_id()
     latest = next((run for run in found if run.run_id == latest_id), found[-1] if found else None)
+    found.sort(key=lambda run: run is latest)  # ids sort by the clocks of builders, which need not agree
     succeeded = [place for place, run in enumerate(found) if run.status == "succeeded"]
     return KnownRuns(tuple(found), latest, tuple(found[succeeded[-1] + 1 if succeeded else 0 :]))
 
