@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from prefect.cache_policies import CacheKeyFnPolicy
 from prefect.context import TaskRunContext
 
 from flows.workspaces import open_workspace
-from lorebase.artifacts.lease import DEFAULT_LEASE_SECONDS, read_lease
+from lorebase.artifacts.lease import lease_in_force, read_lease
 from lorebase.artifacts.store import BaseLayout, ObjectStore
 from lorebase.errors import ConfigurationError, ConflictError
 from lorebase.recipes.expansion import PlannedStep
@@ -82,7 +80,7 @@ async def do_group(order: GroupOrder) -> GroupRecord:
     steps = validated_steps(recipe)
     planned = next(step for step in steps if step.name == order.step_name)
     layout, traits = BaseLayout(recipe.name), order.traits
-    await asyncio.to_thread(require_lease_of, workspace.object_store, layout, traits.run_id, workspace.clock.now)
+    await asyncio.to_thread(require_lease_of, workspace.object_store, layout, traits.run_id)
     keeps = not traits.rebuild
     async with opened_recipe(workspace, recipe, steps, traits.run_id, reads_kept_replies=keeps) as (opened, _):
         context = replace(opened, stages_searchable=traits.stages_searchable)
@@ -101,19 +99,19 @@ async def do_group(order: GroupOrder) -> GroupRecord:
         return await run_bare(runner.run, order.group)
 
 
-def require_lease_of(store: ObjectStore, layout: BaseLayout, run_id: str, now: Callable[[], datetime]) -> None:
+def require_lease_of(store: ObjectStore, layout: BaseLayout, run_id: str) -> None:
     """Make sure that a run holds the lease of its base: the flow's process renews it for as long as it lives.
 
     Raises:
         ConflictError: It was given back, has run out, or somebody else holds it; the group must not begin.
     """
-    lease = read_lease(store, layout.lease)
-    margin = timedelta(seconds=DEFAULT_LEASE_SECONDS / 2)  # clocks of two machines
-    if lease is None or lease.holder != run_id or lease.is_free_at(now(), margin=margin):
-        holder = f"{lease.holder} had it last" if lease else "nobody has it"
+    held = lease_in_force(store, layout.lease)
+    if held is None or held.holder != run_id:
+        last = held or read_lease(store, layout.lease)
+        holder = f"{last.holder} had it last" if last else "nobody has it"
         raise ConflictError(
             f"Run {run_id} does not hold the lease of its knowledge base any more: {holder}.",
-            remedy="Start the build again; its workers need the same object store and a clock that is right.",
+            remedy="Start the build again; its workers need the same object store.",
         )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from lorebase.artifacts.lease import read_lease
+from lorebase.artifacts.lease import lease_in_force
 from lorebase.artifacts.snapshots import SnapshotStore
 from lorebase.artifacts.store import BaseLayout
 from lorebase.errors import NotFoundError
@@ -100,8 +100,7 @@ def base_status(name: str, workspace: Workspace) -> BaseStatus:
     latest = journal.latest_run_id()
     if snapshot is None and latest is None:
         raise _unknown(name, workspace)
-    lease = read_lease(store, layout.lease)
-    building = lease is not None and not lease.is_free_at(workspace.clock.now(), margin=timedelta())
+    lease = lease_in_force(store, layout.lease)
     return BaseStatus(
         name=name,
         snapshot_id=snapshot.snapshot_id if snapshot else None,
@@ -109,10 +108,10 @@ def base_status(name: str, workspace: Workspace) -> BaseStatus:
         documents=snapshot.documents if snapshot else 0,
         chunks=snapshot.chunks if snapshot else 0,
         queries=snapshot.queries if snapshot else (),
-        building=building,
-        built_by_run=lease.holder if lease and building else None,
-        building_since=lease.acquired_at if lease and building else None,
-        latest_run=_line(journal, latest, lease.holder if lease and building else "") if latest else None,
+        building=lease is not None,
+        built_by_run=lease.holder if lease else None,
+        building_since=lease.acquired_at if lease else None,
+        latest_run=_line(journal, latest, lease.holder if lease else "") if latest else None,
     )
 
 
@@ -124,9 +123,8 @@ def run_lines(name: str, workspace: Workspace) -> list[RunLine]:
     """
     layout = BaseLayout(name)
     journal = RunJournal(workspace.object_store, layout)
-    lease = read_lease(workspace.object_store, layout.lease)
-    building = lease is not None and not lease.is_free_at(workspace.clock.now(), margin=timedelta())
-    lines = [_line(journal, run_id, lease.holder if lease and building else "") for run_id in journal.run_ids()]
+    lease = lease_in_force(workspace.object_store, layout.lease)
+    lines = [_line(journal, run_id, lease.holder if lease else "") for run_id in journal.run_ids()]
     if not lines:
         raise _unknown(name, workspace)
     return lines

@@ -1,8 +1,8 @@
-"""What governed knowledge needs from others, and what it gives to retrieval."""
+"""What governed knowledge needs from others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 from lorebase.governance.model import Revision, Scalar
@@ -35,17 +35,9 @@ class MetadataRules(Protocol):
 class RevisionIndex(Protocol):
     """The search index of governed revisions: derived, checkable, never the authority.
 
-    Implementations are on no transaction; services call them before or after one, never inside.
+    Implementations are on no transaction; services call them before or after one, never inside. Every call may be
+    repeated, and may be killed anywhere.
     """
-
-    async def stage(self, revision: Revision) -> None:
-        """Parse, cut, embed and write the revision's entities with `searchable` false, replacing what there was.
-
-        Raises:
-            SourceError: The original yields no text.
-            DependencyError: A model or the index did not do it.
-        """
-        ...
 
     async def reconcile(self, revision: Revision) -> None:
         """Compare entities with the chunk manifest: number, ids, revision, tags, embedding profile.
@@ -56,25 +48,30 @@ class RevisionIndex(Protocol):
         ...
 
     async def enable(self, revision: Revision) -> None:
-        """Make the revision's entities searchable."""
+        """Make the revision's entities searchable.
+
+        Raises:
+            IndexMismatchError: Some of them are missing.
+            DependencyError: The index did not do it; some of them may be searchable.
+        """
         ...
 
     async def disable(self, revision: Revision) -> None:
         """Make the revision's entities not searchable."""
         ...
 
+    async def is_shown(self, revision: Revision, *, whole: bool) -> bool:
+        """Whether searches may return all entities of the revision (`whole`), or any of them (not `whole`)."""
+        ...
+
     async def delete(self, revision: Revision) -> None:
         """Remove the revision's entities; none is no error."""
         ...
 
-
-class ActiveRevisions(Protocol):
-    """The authority that retrieval asks: which revisions are live."""
-
-    async def active_revision_ids(self, organ_id: int, item_ids: Sequence[int]) -> Mapping[int, int]:
-        """The live revision of each of these items that has one.
+    async def restore(self, revision: Revision) -> None:
+        """Write the entities of the manifest again and remove all others; what searches may return stays so.
 
         Raises:
-            UnavailableError: The authority does not answer; never an empty mapping instead.
+            IndexMismatchError: That cannot be done from the manifest: the revision has to be indexed again.
         """
         ...

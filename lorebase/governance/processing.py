@@ -12,7 +12,7 @@ from lorebase.fingerprint import fingerprint
 from lorebase.governance.context import Capability, PrincipalContext
 from lorebase.governance.kinds import TaskKind, TaskStatus
 from lorebase.governance.model import Page, Revision, Task
-from lorebase.governance.states import Command, IndexStatus
+from lorebase.governance.states import Command, IndexStatus, RevisionState
 from lorebase.governance.store import (
     DEFAULT_PAGE_SIZE,
     Store,
@@ -78,6 +78,29 @@ class Processing:
         return self._request(
             context, revision_id, version, TaskKind.PROCESS, idempotency_key, reason, Command.RETRY_PROCESSING
         )
+
+    def ensure(self, context: PrincipalContext, revision_id: int, *, reason: str = "") -> Task:
+        """The task that processes a revision: the open one, or a new one for a revision that is approved or failed.
+
+        For callers without an idempotency key of their own: the revision's version makes one.
+
+        Raises:
+            InvalidStateError: It is neither approved, nor being processed, nor failed.
+            VersionConflictError: Somebody changed it at the same moment.
+        """
+        context.require(Capability.PROCESS)
+        with self._store.database.reading() as connection:
+            revision = revision_of(connection, context, revision_id)
+            open_task = connection.execute(
+                select(tasks).where(
+                    live(tasks, context), tasks.c.revision_id == revision_id, tasks.c.status.in_(OPEN_STATUSES)
+                )
+            ).one_or_none()
+        if open_task is not None:
+            return Task.from_row(open_task)
+        ask = self.retry if revision.status is RevisionState.PROCESS_FAILED else self.start
+        key = f"process-{revision.id}-{revision.version}"
+        return ask(context, revision.id, version=revision.version, idempotency_key=key, reason=reason)
 
     def reindex(
         self, context: PrincipalContext, revision_id: int, *, version: int, idempotency_key: str, reason: str = ""

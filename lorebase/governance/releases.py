@@ -70,6 +70,20 @@ class Releases:
         with self._store.database.reading() as connection:
             return {row.item_id: row.active_revision_id for row in connection.execute(query)}
 
+    def repeated(self, context: PrincipalContext, revision_id: int, command: SwitchCommand) -> Switched | None:
+        """The switch as it stands where this very request was carried out before; None where it was not.
+
+        Raises:
+            NotFoundError: The organisation has no such revision.
+        """
+        context.require(Capability.PUBLISH)
+        with self._store.database.reading() as connection:
+            target = revision_of(connection, context, revision_id, also_deleted=True)
+            release = _release_of(connection, target.item_id)
+            if _was_done(connection, context, command, target.id, release, live_id=target.id):
+                return Switched(release, None, is_repeat=True)
+            return None
+
     def require_switchable(
         self, context: PrincipalContext, revision_id: int, command: SwitchCommand, *, expected_version: int
     ) -> Revision:
@@ -116,7 +130,7 @@ class Releases:
         with store.database.transaction() as connection:
             target = revision_of(connection, context, revision_id, lock=True)
             before = _release_of(connection, target.item_id)
-            if _was_done(connection, context, command, target, before):
+            if _was_done(connection, context, command, target.id, before, live_id=target.id):
                 return Switched(before, None, is_repeat=True)
             _require_version(before, expected_version)
             _require_ready(target, command)
@@ -132,6 +146,8 @@ class Releases:
     def withdraw(self, context: PrincipalContext, item_id: int, *, expected_version: int, reason: str = "") -> Switched:
         """Make nothing of an item live: the active version is withdrawn before its entities are closed.
 
+        The same `request_id` again finds it done.
+
         Raises:
             InvalidStateError: Nothing is live.
             ReleaseConflictError: Another switch came first. Nothing changed.
@@ -140,6 +156,8 @@ class Releases:
         with self._store.database.transaction() as connection:
             item = item_of(connection, context, item_id, lock=True)
             before = _release_of(connection, item.id)
+            if _was_done(connection, context, Command.WITHDRAW, None, before, live_id=None):
+                return Switched(before, None, is_repeat=True)
             _require_version(before, expected_version)
             if before.active_revision_id is None:
                 raise InvalidStateError(f"Nothing of item {item.id} is live.", remedy="There is nothing to withdraw.")
@@ -190,17 +208,25 @@ def _require_version(release: Release, expected_version: int) -> None:
 
 
 def _was_done(
-    connection: Connection, context: PrincipalContext, command: Command, target: Revision, release: Release
+    connection: Connection,
+    context: PrincipalContext,
+    command: Command,
+    revision_id: int | None,
+    release: Release,
+    *,
+    live_id: int | None,
 ) -> bool:
-    """Whether this very request made the target live, and it is live still."""
-    if not context.request_id or release.active_revision_id != target.id:
+    """Whether this very request made `live_id` what is live of the item, and it is so still."""
+    if not context.request_id or release.active_revision_id != live_id:
         return False
     query = select(audits.c.id).where(
         audits.c.organ_id == context.organ_id,
         audits.c.request_id == context.request_id,
-        audits.c.revision_id == target.id,
+        audits.c.item_id == release.item_id,
         audits.c.command == command.value,
     )
+    if revision_id is not None:
+        query = query.where(audits.c.revision_id == revision_id)
     return connection.execute(query.limit(1)).scalar() is not None
 
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import Connection, and_, or_, select, true
 
 from lorebase.errors import InvalidStateError
 from lorebase.governance.context import Capability, PrincipalContext
@@ -51,7 +51,9 @@ class TaskQueue:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def claim(self, worker: str, kinds: Sequence[TaskKind] = tuple(TaskKind)) -> Task | None:
+    def claim(
+        self, worker: str, kinds: Sequence[TaskKind] = tuple(TaskKind), *, task_id: int | None = None
+    ) -> Task | None:
         """The next due task, held for a lease; None where there is nothing to do.
 
         Tasks whose lease ran out are due again; those that have no attempt left fail with TASK_TIMEOUT.
@@ -59,6 +61,7 @@ class TaskQueue:
         Args:
             worker: Name of the worker, 1 to 128 characters, unique among those that run.
             kinds: What the worker can do.
+            task_id: The one task that is wanted; None takes whatever is due.
 
         Raises:
             InvalidInputError: The worker's name is blank or too long.
@@ -67,7 +70,7 @@ class TaskQueue:
         self._give_up_lost_tasks()
         for _try in range(_CLAIM_TRIES):
             with self._store.database.transaction() as connection:
-                found = connection.execute(self._due(kinds)).one_or_none()
+                found = connection.execute(self._due(kinds, task_id)).one_or_none()
                 if found is None:
                     return None
                 task = Task.from_row(found)
@@ -90,6 +93,14 @@ class TaskQueue:
         with self._store.database.transaction() as connection:
             self._require_held(connection, task, {"lease_until": self._lease_end()})
             return _read(connection, task.id)
+
+    def require_held(self, connection: Connection, task: Task) -> None:
+        """Go on only with a task that is still this worker's, inside the transaction that depends on it.
+
+        Raises:
+            InvalidStateError: It is not.
+        """
+        self._require_held(connection, task, {})
 
     def finish(self, task: Task, *, embedding_profile: str = "") -> Task:
         """End a claimed task well. The caller has reconciled the index: a processed revision becomes publishable.
@@ -161,14 +172,14 @@ class TaskQueue:
             self._settle(connection, context, task, revision, Command.FAIL_PROCESSING, values, reason=reason)
             return _read(connection, task.id)
 
-    def _due(self, kinds: Sequence[TaskKind]) -> Any:  # noqa: ANN401 (a select whose row type does not matter)
+    def _due(self, kinds: Sequence[TaskKind], task_id: int | None) -> Any:  # noqa: ANN401 (a select whose row type does not matter)
         now = self._store.clock.now()
         waiting = and_(tasks.c.status == TaskStatus.PENDING.value, tasks.c.due_time <= now)
         lost = and_(tasks.c.status == TaskStatus.RUNNING.value, tasks.c.lease_until < now)
         return (
             select(tasks)
             .where(or_(waiting, lost), tasks.c.kind.in_([kind.value for kind in kinds]), tasks.c.delete_flag == 0)
-            .where(tasks.c.attempts < tasks.c.max_attempts)
+            .where(tasks.c.attempts < tasks.c.max_attempts, tasks.c.id == task_id if task_id is not None else true())
             .order_by(tasks.c.due_time, tasks.c.id)
             .limit(1)
             # Claimers pass each other by. SQLite has no such clause and needs none: its writers queue up.

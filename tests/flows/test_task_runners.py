@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import pickle
 import shutil
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -197,14 +198,12 @@ def test_no_group_begins_for_a_run_that_has_lost_its_lease(tmp_path: Path) -> No
     from flows.task_runners_worker import require_lease_of
 
     store, layout = Workspace(tmp_path).object_store, BaseLayout("any")
-    began = datetime(2026, 1, 1, tzinfo=UTC)
+    acquire_lease(store, layout.lease, holder="run-1", now=lambda: datetime(2026, 1, 1, tzinfo=UTC), seconds=30)
 
-    def at(seconds: float) -> Callable[[], datetime]:
-        return lambda: began + timedelta(seconds=seconds)
-
-    acquire_lease(store, layout.lease, holder="run-1", now=at(0), seconds=30)
-
-    require_lease_of(store, layout, "run-1", at(10))
-    for run_id, moment in (("run-2", at(10)), ("run-1", at(60))):
-        with pytest.raises(ConflictError, match="does not hold the lease"):
-            require_lease_of(store, layout, run_id, moment)
+    require_lease_of(store, layout, "run-1")
+    with pytest.raises(ConflictError, match="does not hold the lease"):
+        require_lease_of(store, layout, "run-2")
+    minute_ago = time.time() - 60
+    os.utime(tmp_path / "objects" / layout.lease, (minute_ago, minute_ago))
+    with pytest.raises(ConflictError, match="run-1 had it last"):
+        require_lease_of(store, layout, "run-1")

@@ -79,6 +79,9 @@ class GovernedRetrieval:
         base = await self._bases.open(request.base_id)
         mode = request.mode or _best_mode(base)
         live = LiveChunks(self._store, context.organ_id, request.base_id)
+        if mode != "hybrid_search" and base.reranker is None:
+            # One recall, and its last re-check was of one moment and just now.
+            return self._result(base, mode, request, await self._search(base, mode, live, context.organ_id, request))
         confirmed: Sequence[SearchResult] = ()
         for _try in range(_TRIES):
             results = await self._search(base, mode, live, context.organ_id, request)

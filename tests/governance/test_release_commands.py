@@ -1,0 +1,74 @@
+"""From a governed recipe to evidence and back offline, from the command line with a real embedded index."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from apps.cli.main import app
+from lorebase.errors import ReleaseConflictError
+
+RECIPE = """
+name: handbook
+governance: reviewed
+sources: [{folder: documents}]
+procedures: [{use: full_text_index}]
+"""
+
+
+class Desk:
+    """A command line in a workspace of its own."""
+
+    def __init__(self, workspace: Path) -> None:
+        self.workspace = workspace
+
+    def run(self, *arguments: str, user: str = "ann") -> str:
+        command = [*arguments, "--workspace", str(self.workspace), "--user", user]
+        result = CliRunner().invoke(app, command)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    def json(self, *arguments: str, user: str = "ann") -> Any:
+        return json.loads(self.run(*arguments, "--json", user=user))
+
+
+def test_a_document_goes_from_its_folder_to_evidence_and_is_withdrawn(tmp_path: Path) -> None:
+    """K-030, K-046, K-061, K-074, X-09, C155."""
+    desk = Desk(tmp_path / "workspace")
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "差旅.md").write_text("# 报销\n\n差旅报销须在三十天内提交。\n", encoding="utf-8")
+    (tmp_path / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
+
+    (drafted,) = desk.json("build", str(tmp_path / "recipe.yaml"))["documents"]
+    item, revision = drafted["item_id"], drafted["revision_id"]
+    desk.run("revision", "decide", revision, "submit", "--version", "0")
+    desk.run("revision", "decide", revision, "approve", "--version", "1", user="ben")
+    desk.run("revision", "request", revision, "process", "--version", "2")
+    (task,) = desk.json("task", "run")
+    before = desk.json("retrieve", "handbook", "差旅报销期限")
+    published = desk.json("release", "publish", revision, "--version", "0", "--reason", "reviewed")
+    found = desk.json("retrieve", "handbook", "差旅报销期限")
+    (evidence,) = found["evidence"]
+    with pytest.raises(ReleaseConflictError):
+        desk.run("release", "offline", item, "--version", "0")
+    desk.run("release", "offline", item, "--version", "1")
+    after = desk.run("retrieve", "handbook", "差旅报销期限")
+    cited = desk.json("citation", evidence["revision_id"], evidence["chunk_id"])
+    back = desk.json("release", "rollback", revision, "--version", "2")
+    reconciled = desk.json("release", "reconcile", "handbook")
+
+    assert task["status"] == "SUCCEEDED"
+    assert (before["answerable"], before["reason"]) == (False, "NO_EVIDENCE")
+    assert published["release"]["active_revision_id"] == revision
+    assert "三十天内提交" in evidence["text"]
+    assert evidence["citation"]["heading_path"] == ["报销"]
+    assert after.strip() == "No evidence."
+    assert (cited["status"], cited["text"]) == ("withdrawn", "")
+    assert back["release"]["version"] == 3
+    assert reconciled["repairs"] == []
