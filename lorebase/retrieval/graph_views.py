@@ -143,7 +143,10 @@ async def view_of(
     )
     evidence = await graph.evidence(list(around.relations), EVIDENCE_SHOWN)
     shown = await _evidence_views(active, evidence)
-    reached = sorted(around.entities.values(), key=lambda one: (len(one.path), -one.weight, one.entity.entity_id))
+    reached = sorted(
+        around.entities.values(),
+        key=lambda one: (len(one.path), -one.weight, -one.entity.chunks, one.entity.entity_id),
+    )
     names = {key: one.entity.name for key, one in around.entities.items()}
     return GraphView(
         base_name=graph.base_name,

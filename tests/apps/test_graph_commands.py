@@ -68,6 +68,14 @@ def test_without_an_entity_the_largest_are_drawn(folder: Path) -> None:
     assert {"海洋局", "Norwick"} <= {entity["name"] for entity in seen["entities"]}
 
 
+def test_without_an_entity_the_largest_come_first(folder: Path) -> None:
+    seen = json.loads(run(folder, "graph", "demo", "--json"))
+
+    chunks = [entity["chunks"] for entity in seen["entities"] if entity["hops"] == 0]
+    assert len(chunks) > 2
+    assert chunks == sorted(chunks, reverse=True)
+
+
 def test_a_graph_search_says_by_which_path(folder: Path) -> None:
     text = run(folder, "search", "demo", "海洋局在哪里", "--mode", "graph_search")
 
