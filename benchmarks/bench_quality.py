@@ -1,9 +1,12 @@
 """How well the query modes find the right paragraph on XQuAD: English, Chinese, and Chinese questions over English.
 
     LOREBASE_TEST_DATA=... python -m benchmarks.bench_quality [--questions 1190] [--model NAME] [--answerable-only]
+        [--modes-only] [--workspace FILE --chat ENDPOINT/MODEL --rerank ENDPOINT/MODEL]
 
-Each paragraph is a document of a knowledge base (240 a language), built by the shipped recipe steps; each question has
-one right paragraph. Prints recall@5 and MRR@10 for every mode, and how far hybrid is from the better of its parts.
+Each paragraph is a document of a knowledge base (240 a language), built by the shipped recipe steps, the graph by
+rules. Each question has one right paragraph. Prints recall@5 and MRR@10 for every mode that the bases serve, and how
+far hybrid is from the better of its parts. With models of a workspace file's endpoints, the modes that ask one are
+measured too; `--rerank chat` lets the chat model order.
 
 Then how well answerable questions are told from others (lorebase.retrieval.answerability) by hybrid search, over the
 articles with odd numbers, which the weights were not fitted on: once against a base of half the articles, asked about
@@ -32,16 +35,44 @@ from lorebase.index.ports import NoneOf
 from lorebase.knowledge_base import KnowledgeBase
 from lorebase.recipes.loading import parse_recipe
 from lorebase.retrieval.answerability import Answerability, answerability
-from lorebase.workspace import Workspace
+from lorebase.workspace import Workspace, WorkspaceConfig, load_config
 
-MODES = ("vector_search", "full_text_search", "hybrid_search")
+BASE_MODES = ("vector_search", "full_text_search", "hybrid_search")
 PAIRS = (("en", "en"), ("zh", "zh"), ("zh", "en"))
 RECIPE = """
 name: xquad-{language}
 sources: [{{folder: {language}}}]
-models: {{embedding: {{provider: local{model}}}}}
-procedures: [{{use: hybrid_index, with: {{max_tokens: 500}}}}]
+models: {models}
+procedures:
+  - {{use: hybrid_index, with: {{max_tokens: 500}}}}
+  - {{use: knowledge_graph, with: {{mode: rules}}}}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What the bases are built and asked with.
+
+    Attributes:
+        roles: The recipe's models.
+        endpoints: Those of the workspace file.
+    """
+
+    roles: dict[str, dict[str, str]]
+    endpoints: WorkspaceConfig
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Models:
+        """As the options say."""
+        roles: dict[str, dict[str, str]] = {"embedding": {"provider": "local"}}
+        if options.model:
+            roles["embedding"]["model"] = options.model
+        for role, said in (("chat", options.chat), ("rerank", options.rerank)):
+            if said:
+                provider, _, name = said.partition("/")
+                roles[role] = {"provider": provider, **({"model": name} if name else {})}
+        endpoints = load_config(options.workspace, os.environ).endpoints if options.workspace else {}
+        return cls(roles, WorkspaceConfig(endpoints=endpoints))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +128,13 @@ async def measure(base: KnowledgeBase, questions: list[Question], mode: str) -> 
     return found / len(questions), reciprocal / len(questions)
 
 
-async def build(paragraphs: dict[str, str], name: str, folder: Path, model: str) -> KnowledgeBase:
+async def build(paragraphs: dict[str, str], name: str, folder: Path, models: Models) -> KnowledgeBase:
     """A base of paragraphs."""
     (folder / name).mkdir()
     for document, text in paragraphs.items():
         (folder / name / document).write_text(text, encoding="utf-8")
-    recipe = parse_recipe(RECIPE.format(language=name, model=f", model: {model}" if model else ""), folder=folder)
-    return await KnowledgeBase.create(recipe, Workspace(folder / "workspace"))
+    recipe = parse_recipe(RECIPE.format(language=name, models=json.dumps(models.roles)), folder=folder)
+    return await KnowledgeBase.create(recipe, Workspace(folder / "workspace", models.endpoints))
 
 
 async def left_out(base: KnowledgeBase, questions: list[Question]) -> Verdicts:
@@ -144,7 +175,9 @@ def of_odd_articles(data_set: DataSet, count: int) -> DataSet:
     return data_set.model_copy(update={"cases": tuple(random.Random(0).sample(odd, min(count, len(odd))))})
 
 
-async def run_answerability(data: Path, folder: Path, count: int, model: str, bases: dict[str, KnowledgeBase]) -> None:
+async def run_answerability(
+    data: Path, folder: Path, count: int, models: Models, bases: dict[str, KnowledgeBase]
+) -> None:
     """Measure how well answerable questions are told from others."""
     print("\n| questions | count | kept | refused | accuracy | AUROC |\n|---|---|---|---|---|---|")
     questions: dict[str, list[Question]] = {}
@@ -154,7 +187,7 @@ async def run_answerability(data: Path, folder: Path, count: int, model: str, ba
         odd = [question for question in asked if int(question.article) % 2]
         questions[language] = random.Random(0).sample(odd, min(count, len(odd)))
         held = {name: text for name, text in paragraphs.items() if int(name[:2]) % 4 in {0, 1}}
-        base = await build(held, f"{language}-half", folder, model)
+        base = await build(held, f"{language}-half", folder, models)
         verdicts = await half_missing(base, of_odd_articles(load_data_set(file), count))
         await base.close()
         print(verdicts.row(f"{language}, half of the articles missing"), flush=True)
@@ -165,15 +198,17 @@ async def run_answerability(data: Path, folder: Path, count: int, model: str, ba
 
 async def run(data: Path, folder: Path, options: argparse.Namespace) -> None:
     """Build both bases and measure all pairs."""
+    models = Models.of(options)
     bases: dict[str, KnowledgeBase] = {}
     questions: dict[str, list[Question]] = {}
     for language in ("en", "zh"):
         paragraphs, asked = read_xquad(data / "xquad" / f"xquad.{language}.json")
-        bases[language] = await build(paragraphs, language, folder, options.model)
+        bases[language] = await build(paragraphs, language, folder, models)
         questions[language] = random.Random(0).sample(asked, min(options.questions, len(asked)))
     if not options.answerable_only:
         await run_modes(bases, questions)
-    await run_answerability(data, folder, options.questions, options.model, bases)
+    if not options.modes_only:
+        await run_answerability(data, folder, options.questions, models, bases)
     for base in bases.values():
         await base.close()
 
@@ -182,10 +217,11 @@ async def run_modes(bases: dict[str, KnowledgeBase], questions: dict[str, list[Q
     """Measure every mode over all pairs."""
     print("| questions over paragraphs | mode | recall@5 | MRR@10 |\n|---|---|---|---|")
     for asked_in, over in PAIRS:
-        figures = {mode: await measure(bases[over], questions[asked_in], mode) for mode in MODES}
+        modes = bases[over].capabilities.queries
+        figures = {mode: await measure(bases[over], questions[asked_in], mode) for mode in modes}
         for mode, (recall, reciprocal) in figures.items():
             print(f"| {asked_in} over {over} | {mode} | {recall:.4f} | {reciprocal:.4f} |", flush=True)
-        parts = [figures[mode] for mode in MODES[:2]]
+        parts = [figures[mode] for mode in BASE_MODES[:2]]
         gains = [figures["hybrid_search"][place] - max(part[place] for part in parts) for place in (0, 1)]
         print(f"| {asked_in} over {over} | hybrid against the better part | {gains[0]:+.4f} | {gains[1]:+.4f} |")
 
@@ -196,6 +232,10 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=1190)
     parser.add_argument("--model", default="", help="name of a local embedding model")
     parser.add_argument("--answerable-only", action="store_true", help="leave out the query modes")
+    parser.add_argument("--modes-only", action="store_true", help="measure the query modes alone")
+    parser.add_argument("--workspace", type=Path, help="workspace file with the endpoints of the models")
+    parser.add_argument("--chat", default="", help="endpoint and model for rewrite_search and multihop_search")
+    parser.add_argument("--rerank", default="", help='endpoint and model for rerank_search, or "chat"')
     options = parser.parse_args()
     data = os.environ.get("LOREBASE_TEST_DATA")
     if not data:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
 DIGEST_CHARS = 32
@@ -27,8 +27,7 @@ def fingerprint(*values: object) -> str:
         TypeError: A value has no canonical form (an object, a path, a date): the caller names what counts of it.
     """
     digest = hashlib.sha256()
-    for piece in _encode(values):
-        digest.update(piece)
+    _encode(values, digest.update)
     return digest.hexdigest()[:DIGEST_CHARS]
 
 
@@ -37,30 +36,32 @@ def sha256_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _encode(value: object) -> Iterable[bytes]:
+def _encode(value: object, write: Callable[[bytes], None]) -> None:
     match value:
-        case None | bool() | int() | float() | str() | bytes():
-            yield _scalar(value)
+        case str():
+            write(_framed(b"S", value.encode("utf-8", "surrogatepass")))
+        case None | bool() | int() | float() | bytes():
+            write(_scalar(value))
         case Mapping():
-            yield b"M" + struct.pack(">Q", len(value))
+            write(b"M" + struct.pack(">Q", len(value)))
             for key in sorted(value, key=_text_key):
-                yield _scalar(key)
-                yield from _encode(value[key])
+                _encode(key, write)
+                _encode(value[key], write)
         case set() | frozenset():
-            yield b"X" + struct.pack(">Q", len(value))
+            write(b"X" + struct.pack(">Q", len(value)))
             for member in sorted(value):
-                yield from _encode(member)
+                _encode(member, write)
         case list() | tuple():
-            yield b"L" + struct.pack(">Q", len(value))
+            write(b"L" + struct.pack(">Q", len(value)))
             for member in value:
-                yield from _encode(member)
+                _encode(member, write)
         case _:
             hint = "pass its text" if isinstance(value, PurePath) else "pass the fields that count"
             msg = f"a {type(value).__name__} has no canonical form to fingerprint: {hint}"
             raise TypeError(msg)
 
 
-def _scalar(value: bool | float | str | bytes | None) -> bytes:  # noqa: FBT001 (a value to hash, not a switch)
+def _scalar(value: bool | float | bytes | None) -> bytes:  # noqa: FBT001 (a value to hash, not a switch)
     match value:
         case None:
             return b"N"
@@ -70,8 +71,6 @@ def _scalar(value: bool | float | str | bytes | None) -> bytes:  # noqa: FBT001 
             return _framed(b"I", str(value).encode())
         case float():
             return b"D" + struct.pack(">d", value)
-        case str():
-            return _framed(b"S", value.encode("utf-8", "surrogatepass"))
         case bytes():
             return _framed(b"B", value)
 

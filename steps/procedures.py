@@ -16,6 +16,7 @@ PROCEDURES: dict[str, list[dict[str, Any]]] = {
     "knowledge_graph": [
         {"extract_entities": {}},
         {"extract_relations": {}},
+        {"embed_names": {}},
         {"resolve_entities": {}},
         {"build_graph": {}},
     ],
@@ -54,7 +55,10 @@ class HybridIndex(ProcedureSpec):
 
 
 class KnowledgeGraph(ProcedureSpec):
-    """Extract, resolve, build a graph, of the chunks that another procedure makes. Unlocks `graph_search`."""
+    """Extract, resolve, build a graph, of the chunks that another procedure makes. Unlocks `graph_search`.
+
+    Names are compared by meaning as well where the recipe has an embedding model.
+    """
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 (as above)
         super().__init__(use="knowledge_graph", settings=settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -11,7 +12,8 @@ import regex
 from lorebase.index.words import UNSPACED_SCRIPTS
 
 _UNSPACED = regex.compile("[" + "".join(rf"\p{{Script={script}}}" for script in UNSPACED_SCRIPTS) + "]")
-_ASCII_GAP = regex.compile(r"\s{2,}")
+# Not `regex`: that lets another thread run during each search, and waits for its turn longer than the search takes.
+_ASCII_GAP = re.compile(r"\s{2,}")
 _SPACES = dict.fromkeys([*range(9, 14), *range(28, 32)], " ")
 _PLURALS = ("s", "es")
 

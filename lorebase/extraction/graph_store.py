@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, Table, and_, delete, func, insert, select, union_all
 from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from lorebase.artifacts.kinds import ArtifactKind
 from lorebase.errors import UnavailableError
@@ -240,9 +241,10 @@ class SqlGraphStore:
                 yield connection
         except IntegrityError:
             raise
-        except DBAPIError as error:
+        except (DBAPIError, PoolTimeoutError) as error:
+            said = str(error.orig if isinstance(error, DBAPIError) else error)
             raise UnavailableError(
-                f"The database of knowledge graphs did not answer: {str(error.orig).splitlines()[0]}",
+                f"The database of knowledge graphs did not answer: {(said.splitlines() or [''])[0]}",
                 remedy="Look at `database` in the workspace file; graphs are made again from stored artifacts.",
                 dependency="database",
             ) from error

@@ -19,6 +19,8 @@ from lorebase.runs.records import Issue
 from lorebase.runs.step import Partition, PartitionReport
 
 _RULE_BATCH_ITEMS = 64
+_MODEL_BATCH_ROWS = 16
+"""Rows of answers that are written down together; until then the call ledger of the model holds what is paid for."""
 
 
 @dataclass
@@ -35,6 +37,7 @@ class ReadingRun:
         failures: Why items have no row, by key.
         usage: What models took.
         stopped_by: Why nothing more is asked.
+        unrecorded: Rows that the ledger has not been told yet.
     """
 
     partition: Partition
@@ -46,6 +49,7 @@ class ReadingRun:
     failures: dict[str, DependencyError] = field(default_factory=dict)
     usage: ModelUsage = field(default_factory=ModelUsage)
     stopped_by: LorebaseError | None = None
+    unrecorded: list[MentionRow] = field(default_factory=list)
 
     @classmethod
     async def begin(
@@ -83,6 +87,9 @@ class ReadingRun:
                     workers.create_task(self._work(waiting, reader))
         except BaseExceptionGroup as failures:
             raise first_failure(failures) from None  # retries look at its class
+        finally:
+            # In this thread, because a cancelled task cannot wait.
+            self.partition.record(self.kind, self.unrecorded)
         if self.stopped_by is not None:
             raise self.stopped_by
 
@@ -113,7 +120,10 @@ class ReadingRun:
             return
         self.rows[item.key] = row
         self.usage += usage
-        await asyncio.to_thread(self.partition.record, self.kind, [row])
+        self.unrecorded.append(row)
+        if len(self.unrecorded) >= _MODEL_BATCH_ROWS:
+            rows, self.unrecorded = self.unrecorded, []
+            await asyncio.to_thread(self.partition.record, self.kind, rows)
 
     async def read_by_rules(self, reader: RuleReader) -> None:
         """Read every item by rule."""

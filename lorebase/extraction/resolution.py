@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lorebase.extraction.mentions import ChunkEntities, ChunkRelations
+from lorebase.extraction.name_vectors import NameSpace
 from lorebase.extraction.resolution_forms import NameClass, normal_form
 from lorebase.extraction.resolution_kinds import ResolvedMention
+from lorebase.extraction.resolution_meaning import merges_by_meaning
 from lorebase.extraction.resolution_merges import Merge, Name, names_of, proposed_merges
 from lorebase.extraction.resolution_senses import Sense, Sighting, senses_of, sightings_of
 from lorebase.fingerprint import fingerprint
@@ -41,7 +43,10 @@ class Resolution:
 
 
 def resolve(
-    entities: Iterable[ChunkEntities], relations: Iterable[ChunkRelations], kept_apart: Iterable[Pair] = ()
+    entities: Iterable[ChunkEntities],
+    relations: Iterable[ChunkRelations],
+    kept_apart: Iterable[Pair] = (),
+    space: NameSpace | None = None,
 ) -> Resolution:
     """Give every mention its entity.
 
@@ -49,12 +54,13 @@ def resolve(
         entities: Mentions of the whole base, in any order.
         relations: Relations of the same chunks, in any order; they are evidence for telling homonyms apart.
         kept_apart: Pairs of name keys that must not end in one entity; pairs of unknown names are passed over.
+        space: Vectors of names; with them, names in two scripts and abbreviations are found as well.
     """
     sightings = sightings_of(entities, relations)
     senses = senses_of(sightings)
     names = names_of(sightings, senses)
     clusters = _Clusters(names.values(), kept_apart)
-    for merge in proposed_merges(sightings, senses, names.values()):
+    for merge in _proposals(sightings, senses, list(names.values()), space):
         clusters.join(merge)
     joined_by, entity_of = clusters.trees()
     mentions = {
@@ -70,6 +76,18 @@ def resolve(
         merges=len(joined_by),
         refused=clusters.refused,
     )
+
+
+def _proposals(
+    sightings: Sequence[Sighting], senses: Sequence[Sense], names: Sequence[Name], space: NameSpace | None
+) -> list[Merge]:
+    """All proposals, each pair once, the surest first: what vectors propose comes last."""
+    written = proposed_merges(sightings, senses, names)
+    if space is None or not space.vectors:
+        return written
+    known = {(merge.left, merge.right) for merge in written}
+    meant = merges_by_meaning(sightings, senses, names, space)
+    return [*written, *(merge for merge in meant if (merge.left, merge.right) not in known)]
 
 
 def _mention(

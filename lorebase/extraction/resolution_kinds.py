@@ -30,7 +30,7 @@ class ResolvedMention:
         merge_id: Which merge joined this name to the entity; empty for the name that the others were joined to.
         merged_with: Key of the name that it was joined to.
         merge_reason: Why.
-        merge_score: How sure, from 0 to 1.
+        merge_score: How sure, from 0 to 1; of a translation or an abbreviation the cosine of the two names.
     """
 
     document_id: str

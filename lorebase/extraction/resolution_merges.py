@@ -26,8 +26,13 @@ from lorebase.extraction.resolution_forms import (
 from lorebase.extraction.resolution_senses import Sense, Sighting
 from lorebase.fingerprint import fingerprint
 
-MergeReason = Literal["width", "case", "punctuation", "alias", "legal_form", "plural", "phrasing", "spelling"]
-SCORE_OF_REASON: dict[MergeReason, float] = {
+WrittenReason = Literal["width", "case", "punctuation", "alias", "legal_form", "plural", "phrasing", "spelling"]
+"""What can be read off two names, or is said of them."""
+
+MergeReason = WrittenReason | Literal["translation", "abbreviation"]
+"""The last two are proposed by vectors; their score is the cosine, and they come after all others."""
+
+SCORE_OF_REASON: dict[WrittenReason, float] = {
     "width": 1.0,
     "case": 0.99,
     "punctuation": 0.98,
@@ -65,7 +70,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Two names of one entity; `left` is the smaller key."""
+    """Two names of one entity; `left` is the smaller key. The score is from 0 to 1."""
 
     left: str
     right: str
@@ -102,9 +107,7 @@ def proposed_merges(sightings: Sequence[Sighting], senses: Sequence[Sense], name
         senses: Their senses.
         names: The names of those senses.
     """
-    of_sense: dict[Sense, list[Name]] = defaultdict(list)
-    for name in names:
-        of_sense[name.sense].append(name)
+    of_sense = _by_sense(names)
     first = {sense: _most_used(members) for sense, members in of_sense.items()}
     chunks_of = Counter({sense: sum(name.chunks for name in members) for sense, members in of_sense.items()})
     found: dict[tuple[str, str], Merge] = {}
@@ -122,11 +125,23 @@ def proposed_merges(sightings: Sequence[Sighting], senses: Sequence[Sense], name
     return sorted(found.values(), key=lambda merge: (-merge.score, merge.left, merge.right))
 
 
+def most_used_of(names: Iterable[Name]) -> dict[Sense, Name]:
+    """The name of each sense that stands in most chunks: the one that is joined to names of other senses."""
+    return {sense: _most_used(members) for sense, members in _by_sense(names).items()}
+
+
+def _by_sense(names: Iterable[Name]) -> dict[Sense, list[Name]]:
+    of_sense: dict[Sense, list[Name]] = defaultdict(list)
+    for name in names:
+        of_sense[name.sense].append(name)
+    return of_sense
+
+
 def _most_used(names: Sequence[Name]) -> Name:
     return min(names, key=lambda name: (-name.chunks, name.name))
 
 
-def _merge(left: Name, right: Name, reason: MergeReason) -> Merge:
+def _merge(left: Name, right: Name, reason: WrittenReason) -> Merge:
     first, second = sorted((left.key, right.key))
     return Merge(first, second, reason, SCORE_OF_REASON[reason])
 
@@ -186,7 +201,7 @@ def _phrasing_block(sense: Sense) -> str | None:
 
 
 def _by_key(
-    first: Mapping[Sense, Name], reason: MergeReason, block_of: Callable[[Sense], str | None]
+    first: Mapping[Sense, Name], reason: WrittenReason, block_of: Callable[[Sense], str | None]
 ) -> Iterator[Merge]:
     """Names of different forms that share a key."""
     blocks = _blocks((block, name) for sense, name in first.items() if (block := block_of(sense)) is not None)

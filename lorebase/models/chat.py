@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 from lorebase.errors import DependencyError, RefusedError, UnusableAnswerError
@@ -148,8 +149,13 @@ def expected_usage(profile: ChatProfile, request: ChatRequest) -> ModelUsage:
 
     An answer without any limit counts as 1,024 tokens.
     """
-    sent = estimate_tokens(request.system) + sum(estimate_tokens(turn.text) for turn in request.turns)
+    sent = _tokens_of_instructions(request.system) + sum(estimate_tokens(turn.text) for turn in request.turns)
     return ModelUsage(1, sent, request.max_tokens or profile.max_output_tokens or _UNKNOWN_OUTPUT_TOKENS)
+
+
+@lru_cache(maxsize=64)  # thousands of requests have the same
+def _tokens_of_instructions(text: str) -> int:
+    return estimate_tokens(text)
 
 
 class ChatModel(Protocol):

@@ -86,7 +86,8 @@ def _schema_of(answer_type: Any) -> dict[str, Any]:  # noqa: ANN401 (as above)
 async def forget_answer(model: ChatModel, request: ChatRequest, answer_type: type[ValueT]) -> None:
     """Let a model with a memory forget what `ask_structured` got: an answer of the right form that was of no use."""
     if isinstance(model, RemembersReplies):
-        await model.discard(replace(request, schema=TypeAdapter[ValueT](answer_type).json_schema()))
+        key: Any = answer_type  # as in `ask_structured`
+        await model.discard(replace(request, schema=_schema_of(key)))
 
 
 def _read(text: str, validate: Callable[[bytes], ValueT]) -> tuple[ValueT | None, str]:

@@ -23,7 +23,10 @@ PROPOSE: Final = "propose_cards"
 LAYERS: Final[dict[str, tuple[str, ...]]] = {
     "source": ("parse_documents",),
     "classification": (CLASSIFY,),
-    "extraction": ("split_documents", "extract_entities", "extract_relations", "resolve_entities", "collect_faq"),
+    "extraction": (
+        *("split_documents", "extract_entities", "extract_relations", "embed_names", "resolve_entities"),
+        "collect_faq",
+    ),
     "cards": (PROPOSE,),
     "compiled": ("embed_chunks", "index_vectors", "index_full_text", "index_cards", "index_faq", "build_graph"),
 }

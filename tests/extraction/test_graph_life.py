@@ -31,8 +31,9 @@ from tests.extraction.graph_bases import (
     live_of,
     names_in,
 )
+from tests.fakes.dying_operation import let_leases_run_out
 from tests.fakes.workspace import FakeWorkspace, recipe_in
-from tests.runs.snapshot_checks import build, build_of, later
+from tests.runs.snapshot_checks import build, build_of
 
 STEPS = ("extract_entities", "extract_relations", "resolve_entities", "build_graph")
 
@@ -273,7 +274,7 @@ async def _staged_and_live(workspace: FakeWorkspace) -> tuple[list[str], set[str
 
 async def _names_after_the_next_build(folder: Path) -> set[str]:
     workspace = FakeWorkspace(folder / "ws")
-    workspace.clock = later()
+    let_leases_run_out(workspace.folder)
     await build(folder, workspace, RECIPE)
     return await names_in(await graph_of_base(workspace))
 
