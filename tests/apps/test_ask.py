@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from apps.cli.answer_output import answer_lines, stream_answer
-from lorebase.answering.over_retrieval import AnsweredQuestion
+from lorebase.answering.over_retrieval import AnsweredQuestion, Takeover
 from lorebase.errors import OperationCancelledError
 from lorebase.operation import Cancellation, OperationContext
 from lorebase.presentation.reply_events import AgentOutputEvent, Delivery, TextDelta
@@ -112,3 +112,24 @@ async def test_markup_in_names_and_texts_is_shown_as_it_is(tmp_path: Path) -> No
     first = next(answer_lines(marked))
 
     assert first.plain.startswith("? [bold]Is it?[/bold]")
+
+
+@pytest.mark.parametrize(
+    ("takeover", "line"),
+    [
+        (Takeover(recorded=True, feedback_ids=("17", "18")), "reported to operators as feedback 17, 18"),
+        (Takeover(recorded=False, reason="UNGOVERNED_BASE"), "the base has no governance"),
+        (Takeover(recorded=False, reason="FORBIDDEN"), "the caller may give no feedback"),
+        (Takeover(recorded=False, reason="NOTHING_CITED"), "there was no evidence"),
+    ],
+)
+async def test_where_a_person_has_to_answer_the_screen_says_whether_operators_know(
+    tmp_path: Path, takeover: Takeover, line: str
+) -> None:
+    """X-05."""
+    answer = await answered(tmp_path, BERTH)
+
+    *_, last = answer_lines(answer.model_copy(update={"takeover": takeover}))
+
+    assert "A person has to answer this" in last.plain
+    assert line in last.plain
