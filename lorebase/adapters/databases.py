@@ -11,6 +11,8 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from lorebase.errors import ConfigurationError
 
 SQLITE_WAIT_SECONDS = 30.0
+POOL = {"pool_size": 5, "max_overflow": 27}
+"""Together as many as an event loop's default executor has threads; all but five are closed after use."""
 
 
 def open_engine(url: str) -> Engine:
@@ -28,7 +30,8 @@ def open_engine(url: str) -> Engine:
         parsed = make_url(url)
         is_sqlite = parsed.get_backend_name() == "sqlite"
         arguments: dict[str, Any] = {"timeout": SQLITE_WAIT_SECONDS} if is_sqlite else {}
-        engine = create_engine(parsed, connect_args=arguments, pool_pre_ping=not is_sqlite)
+        pool = {} if is_sqlite and parsed.database in {None, "", ":memory:"} else POOL  # memory has one connection
+        engine = create_engine(parsed, connect_args=arguments, pool_pre_ping=not is_sqlite, **pool)
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
         raise ConfigurationError(
             f"The database address cannot be used: {type(error).__name__}.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -20,7 +21,10 @@ _VERSION_OF_NOTHING = '"00000000000000000000000000000000"'
 
 
 class LeaseRecord(BaseModel):
-    """Who holds a lease. A free one stays in the store, expired at its start, so that `epoch` never goes back."""
+    """Who holds a lease. A free one stays in the store, expired at its start, so that `epoch` never goes back.
+
+    Its moments are by the holder's clock and tell people; nobody judges the lease by them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -29,16 +33,24 @@ class LeaseRecord(BaseModel):
     acquired_at: datetime
     expires_at: datetime
     note: str = ""
+    seconds: float = DEFAULT_LEASE_SECONDS
 
-    def is_free_at(self, moment: datetime, *, margin: timedelta) -> bool:
-        """Whether it was given back, or has run out by more than the margin that clocks may differ by."""
-        return self.expires_at <= self.acquired_at or self.expires_at + margin < moment
+    def is_free(self, age: timedelta) -> bool:
+        """Whether it was given back, or was written longer ago than a holder that lives would leave it.
+
+        Half a lease is added for a renewal that is under way.
+
+        Args:
+            age: How long ago it was written, by the store's clock.
+        """
+        return self.expires_at <= self.acquired_at or age > timedelta(seconds=self.seconds * 1.5)
 
 
 class Lease:
     """A held lease: renewed from a thread of its own, so that no busy step can starve it.
 
-    Time is the local clock of each holder. Expiry is judged with a margin of half a lease against clock skew.
+    Others judge it by how long ago it was written, by the store's clock: no clock of a builder, an hour fast or slow,
+    takes a lease from somebody who lives, or keeps one for somebody who is dead.
     """
 
     def __init__(
@@ -47,14 +59,14 @@ class Lease:
         key: str,
         record: LeaseRecord,
         *,
-        seconds: float,
         now: Callable[[], datetime],
     ) -> None:
         self._store = store
         self._key = key
         self._record = record
-        self._seconds = seconds
+        self._seconds = record.seconds
         self._now = now
+        self._renewed_at = time.monotonic()  # as the thread waits: a clock that is set meanwhile loses no lease
         self._lost: str = ""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name=f"lease {key}", daemon=True)
@@ -106,7 +118,7 @@ class Lease:
             try:
                 self._renew()
             except LorebaseError as error:
-                if self._now() > self._record.expires_at:
+                if time.monotonic() - self._renewed_at > self._seconds:
                     self._lost = f"it could not be renewed ({error.message})"
             if self._lost:
                 return
@@ -123,10 +135,13 @@ class Lease:
             )
             self._lost = f"{taker}."
             return False
-        renewed = current.model_copy(update={"expires_at": self._now() + timedelta(seconds=self._seconds)})
+        began = time.monotonic()
+        # A clock that was set back must not make it look as if it had been given back.
+        expires_at = max(self._now(), current.acquired_at) + timedelta(seconds=self._seconds)
+        renewed = current.model_copy(update={"expires_at": expires_at})
         if not self._store.put_if(self._key, renewed.model_dump_json().encode(), found.version):
             return False
-        self._record = renewed
+        self._record, self._renewed_at = renewed, began
         return True
 
 
@@ -145,7 +160,7 @@ def acquire_lease(
         store: Where it lies; its conditional writes decide between rivals.
         key: Its key.
         holder: Who takes it: a run id.
-        now: Clock, aware UTC.
+        now: Clock, aware UTC; it tells people when it was taken, and judges nothing.
         seconds: How long it holds without a renewal.
         note: Where the holder runs, for the message that others get.
 
@@ -153,12 +168,12 @@ def acquire_lease(
         The lease, not yet renewed: enter it as a context.
 
     Raises:
-        ConflictError: Somebody holds it; says who, since when and until when.
+        ConflictError: Somebody holds it; says who, since when, and how soon it is free after a kill.
     """
     found = store.get_versioned(key)
     current = _read(found.content) if found else None
     moment = now()
-    if current is not None and not current.is_free_at(moment, margin=timedelta(seconds=seconds / 2)):
+    if found is not None and current is not None and not current.is_free(found.age):
         raise _busy(key, current)
     record = LeaseRecord(
         holder=holder,
@@ -166,11 +181,12 @@ def acquire_lease(
         acquired_at=moment,
         expires_at=moment + timedelta(seconds=seconds),
         note=note,
+        seconds=seconds,
     )
     if not store.put_if(key, record.model_dump_json().encode(), found.version if found else None):
         winner = store.get_versioned(key)
         raise _busy(key, _read(winner.content) if winner else None)
-    return Lease(store, key, record, seconds=seconds, now=now)
+    return Lease(store, key, record, now=now)
 
 
 def require_conditional_writes(store: ObjectStore, folder: str) -> None:
@@ -204,6 +220,13 @@ def read_lease(store: ObjectStore, key: str) -> LeaseRecord | None:
     return _read(found.content) if found else None
 
 
+def lease_in_force(store: ObjectStore, key: str) -> LeaseRecord | None:
+    """The lease that somebody holds now; None where nobody does."""
+    found = store.get_versioned(key)
+    record = _read(found.content) if found else None
+    return record if found is not None and record is not None and not record.is_free(found.age) else None
+
+
 def _read(content: bytes) -> LeaseRecord | None:
     try:
         return LeaseRecord.model_validate_json(content)
@@ -220,7 +243,7 @@ def _busy(key: str, record: LeaseRecord | None) -> ConflictError:
     return ConflictError(
         f"The knowledge base {base_name!r} is {what} {record.holder}{where} "
         f"since {record.acquired_at:%Y-%m-%d %H:%M:%S} UTC.",
-        remedy=f"Wait for it with --wait, or start again after {record.expires_at:%H:%M:%S} UTC if it was killed.",
+        remedy=f"Wait for it with --wait; if it was killed, it is free {record.seconds * 1.5:.0f} seconds after that.",
         holder=record.holder,
         acquired_at=record.acquired_at.isoformat(),
         expires_at=record.expires_at.isoformat(),

@@ -81,13 +81,26 @@ class SnapshotStore:
         return [key[cut:].removesuffix(".json") for key in self._store.list(self._layout.snapshots)]
 
     def all(self) -> list[Snapshot]:
-        """All snapshots, oldest first.
+        """All snapshots, oldest first; those that were live in the order of that, whatever clocks said.
 
         Raises:
             CorruptObjectError: One cannot be read.
         """
-        found = [self.read(snapshot_id) for snapshot_id in self.ids()]
-        return sorted(found, key=lambda snapshot: (snapshot.created_at, snapshot.snapshot_id))
+        found = {snapshot_id: self.read(snapshot_id) for snapshot_id in self.ids()}
+        moment_of = {snapshot_id: snapshot.created_at for snapshot_id, snapshot in found.items()}
+        place_of: dict[str, int] = {}
+        latest: datetime | None = None
+        for move in self.moves():
+            if move.snapshot_id in found and move.snapshot_id not in place_of:
+                place_of[move.snapshot_id] = move.sequence
+                created_at = moment_of[move.snapshot_id]
+                latest = created_at if latest is None else max(latest, created_at)
+                moment_of[move.snapshot_id] = latest
+
+        def order(snapshot: Snapshot) -> tuple[datetime, int, str]:
+            return moment_of[snapshot.snapshot_id], place_of.get(snapshot.snapshot_id, 0), snapshot.snapshot_id
+
+        return sorted(found.values(), key=order)
 
     def delete(self, snapshot_ids: Iterable[str]) -> None:
         """Remove snapshots; what they refer to stays."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 
@@ -15,10 +15,12 @@ class VersionedObject:
     Attributes:
         content: Its bytes.
         version: Opaque; changes with every write.
+        age: How long ago it was written, at least; both moments are by the store's own clock.
     """
 
     content: bytes
     version: str
+    age: timedelta
 
 
 class ObjectStore(Protocol):

@@ -17,7 +17,7 @@ _REGISTER = "Run `lorebase blocks register`."
 
 
 async def check_store_clock(probe: ServiceProbe, url: str, clock: Clock) -> Sequence[Finding]:
-    """Whether the object store's clock, by its `Date`, agrees with the one that leases are judged with."""
+    """Whether the object store's clock, by its `Date`, agrees with ours."""
     answer = await probe.fetch(url, {}, FETCH_SECONDS)
     reached = Finding.ok("object store: reachable", f"{answer.server or 'a server'} at {url}.", server=answer.server)
     return [reached, check_clock("object store: clock", answer, _seconds_ahead(clock, answer))]

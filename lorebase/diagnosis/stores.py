@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lorebase.artifacts.lease import DEFAULT_LEASE_SECONDS, require_conditional_writes
+from lorebase.artifacts.lease import require_conditional_writes
 from lorebase.artifacts.store import ObjectStore
 from lorebase.diagnosis.model import Finding
 from lorebase.diagnosis.ports import HttpAnswer, Places, ServiceProbe
@@ -21,8 +21,8 @@ from lorebase.errors import CorruptObjectError
 from lorebase.index.ports import EntityFields, Equals, IndexStore, TextEntity, VectorEntity
 
 PROBE_PREFIX = "lorebase-doctor"
-SKEW_ALLOWED = timedelta(seconds=DEFAULT_LEASE_SECONDS / 2)
-"""The margin that a lease is judged with: clocks further apart let two builds hold one knowledge base."""
+SKEW_ALLOWED = timedelta(seconds=15)
+"""Clocks further apart put runs into a wrong order. No lease depends on them."""
 
 SKEW_NOTED = timedelta(seconds=5)
 LEAST_FREE_BYTES = 100 << 20
@@ -63,7 +63,7 @@ def _use(store: ObjectStore, key: str) -> None:
 
 
 def check_clock(check: str, answer: HttpAnswer, now_seconds_ahead: float) -> Finding:
-    """Whether a service's clock and ours agree well enough for leases.
+    """Whether a service's clock and ours agree.
 
     Args:
         check: What the finding is called.
@@ -79,7 +79,7 @@ def check_clock(check: str, answer: HttpAnswer, now_seconds_ahead: float) -> Fin
     if apart >= SKEW_ALLOWED.total_seconds():
         return Finding.misconfigured(
             check,
-            f"{said}: leases allow {SKEW_ALLOWED.total_seconds():.0f} seconds, so two builds could hold one base.",
+            f"{said}: times of runs would be wrong, and S3 refuses whoever is 15 minutes off.",
             "Set the clocks of both machines by NTP.",
             seconds=round(now_seconds_ahead, 1),
         )

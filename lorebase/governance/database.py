@@ -18,6 +18,8 @@ from lorebase.errors import ConfigurationError, UnavailableError
 
 _WAIT_FOR_LOCK_SECONDS = 30
 _WRITES = "lorebase_writes"
+_POOL = {"pool_size": 5, "max_overflow": 27}
+"""Together as many as an event loop's default executor has threads; all but five are closed after use."""
 
 
 class Database:
@@ -70,7 +72,7 @@ def open_database(url: str) -> Database:
         if address.get_backend_name() == "sqlite":
             return Database(_sqlite(address))
         # Statements are logged and raised without their parameters: those hold what people wrote.
-        options: dict[str, Any] = {"hide_parameters": True, "pool_pre_ping": True}
+        options: dict[str, Any] = {"hide_parameters": True, "pool_pre_ping": True, **_POOL}
         if address.get_backend_name() in {"mysql", "mariadb"}:
             # Times are UTC; and a re-read sees what others have committed, as on PostgreSQL.
             options["isolation_level"] = "READ COMMITTED"

@@ -21,7 +21,9 @@ from lorebase.runs.reachability import CollectionUse, Marks, collection_uses, ma
 from lorebase.runs.staging import index_of_collection
 
 DEFAULT_KEEP = 5
-_LEFTOVER_AGE = timedelta(hours=1)
+LEFTOVER_AGE = timedelta(hours=1)
+"""What writers have begun may be under way for so long."""
+
 _KEYS_IN_ONE_CALL = 500
 _SWEEP_ORDER = (
     "snapshots",
@@ -66,7 +68,12 @@ class CleaningReport(BaseModel):
 
 
 async def clean_up(
-    workspace: MaintainedWorkspace, layout: BaseLayout, *, keep: int = DEFAULT_KEEP, apply: bool = False
+    workspace: MaintainedWorkspace,
+    layout: BaseLayout,
+    *,
+    keep: int = DEFAULT_KEEP,
+    apply: bool = False,
+    leftover_age: timedelta = LEFTOVER_AGE,
 ) -> CleaningReport:
     """Remove what the live snapshot, the last `keep` snapshots and the latest runs do not need.
 
@@ -77,6 +84,7 @@ async def clean_up(
         layout: The base.
         keep: How many of the last snapshots stay, besides the live one.
         apply: Whether to remove; otherwise it only says what it would remove.
+        leftover_age: How old, by the store's clock, half-written files and uncompleted uploads must be to go.
 
     Raises:
         NotFoundError: The workspace does not know the base.
@@ -87,7 +95,7 @@ async def clean_up(
     async with exclusive(workspace, layout, "gc") as lease:
         marks = await asyncio.to_thread(mark, store, layout, keep=keep)
         uses = await asyncio.to_thread(collection_uses, store, layout, marks)
-        doomed = await asyncio.to_thread(_doomed, workspace, layout, marks)
+        doomed = await asyncio.to_thread(_doomed, workspace, layout, marks, leftover_age)
         # The index first: a snapshot that is still there can be staged again, one that is gone names no collection.
         index = [
             found for use in uses if (found := await _clean_index(workspace, layout, use, apply=apply)) is not None
@@ -143,7 +151,9 @@ async def _delete_entities(index: EntityIndex, chunk_ids: Sequence[str]) -> None
         await index.delete((AnyOf("chunk_id", tuple(chunk_ids[first : first + IDS_IN_ONE_CALL])),))
 
 
-def _doomed(workspace: MaintainedWorkspace, layout: BaseLayout, marks: Marks) -> dict[str, list[ObjectEntry]]:
+def _doomed(
+    workspace: MaintainedWorkspace, layout: BaseLayout, marks: Marks, leftover_age: timedelta
+) -> dict[str, list[ObjectEntry]]:
     """What goes, by kind."""
     store = workspace.object_store
     doomed: dict[str, list[ObjectEntry]] = defaultdict(list)
@@ -156,7 +166,7 @@ def _doomed(workspace: MaintainedWorkspace, layout: BaseLayout, marks: Marks) ->
         kind = judge.doom(entry.key)
         if kind and (since is None or entry.modified_at < since):
             doomed[kind].append(entry)
-    oldest = max(entry.modified_at for entry in ours) - _LEFTOVER_AGE
+    oldest = max(entry.modified_at for entry in ours) - leftover_age
     leftovers = (*store.leftovers(layout.prefix), *store.leftovers(layout.prefect_results))
     doomed["temporary_files"] = [entry for entry in leftovers if entry.modified_at < oldest]
     return doomed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lorebase.adapters.object_stores import LocalObjectStore
-from lorebase.artifacts.lease import acquire_lease, read_lease, require_conditional_writes
-from lorebase.errors import ConfigurationError, ConflictError
+from lorebase.artifacts.lease import acquire_lease, lease_in_force, read_lease, require_conditional_writes
+from lorebase.errors import ConfigurationError, ConflictError, UnavailableError
 
 KEY = "knowledge_bases/demo/lease.json"
 
@@ -21,6 +22,12 @@ class HandClock:
 
     def now(self) -> datetime:
         return self.moment
+
+
+def let_pass(folder: Path, seconds: float) -> None:
+    """What the store's clock shows when nobody has renewed the lease for so long."""
+    written = time.time() - seconds
+    os.utime(folder / KEY, (written, written))
 
 
 def test_a_second_holder_is_told_who_holds_it_since_when(tmp_path: Path) -> None:
@@ -40,14 +47,14 @@ def test_a_released_lease_is_free_at_once_and_the_epoch_rises(tmp_path: Path) ->
         assert second.epoch == first.epoch + 1
 
 
-def test_a_lease_of_a_killed_holder_runs_out_with_a_margin_for_clocks(tmp_path: Path) -> None:
+def test_a_lease_of_a_killed_holder_runs_out_with_a_margin_for_a_late_renewal(tmp_path: Path) -> None:
     store, clock = LocalObjectStore(tmp_path), HandClock()
     acquire_lease(store, KEY, holder="killed", now=clock.now, seconds=30)
 
-    clock.moment += timedelta(seconds=44)
-    with pytest.raises(ConflictError):
+    let_pass(tmp_path, 40)
+    with pytest.raises(ConflictError, match="free 45 seconds after"):
         acquire_lease(store, KEY, holder="next", now=clock.now, seconds=30)
-    clock.moment += timedelta(seconds=2)
+    let_pass(tmp_path, 46)
     taken = acquire_lease(store, KEY, holder="next", now=clock.now, seconds=30)
 
     assert taken.epoch == 2
@@ -56,7 +63,7 @@ def test_a_lease_of_a_killed_holder_runs_out_with_a_margin_for_clocks(tmp_path: 
 def test_who_lost_the_lease_can_do_nothing_more_and_does_not_free_the_new_holders(tmp_path: Path) -> None:
     store, clock = LocalObjectStore(tmp_path), HandClock()
     first = acquire_lease(store, KEY, holder="slow", now=clock.now, seconds=30)
-    clock.moment += timedelta(seconds=60)
+    let_pass(tmp_path, 60)
     acquire_lease(store, KEY, holder="next", now=clock.now, seconds=30)
 
     with pytest.raises(ConflictError, match="lost its lease: next holds it"):
@@ -64,10 +71,70 @@ def test_who_lost_the_lease_can_do_nothing_more_and_does_not_free_the_new_holder
     with first:
         pass
 
-    record = read_lease(store, KEY)
+    record = lease_in_force(store, KEY)
     assert record is not None
     assert record.holder == "next"
-    assert not record.is_free_at(clock.now(), margin=timedelta())
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_is_an_hour_off_takes_no_lease_from_a_holder_that_lives(tmp_path: Path, hours: int) -> None:
+    store, clock, wrong = LocalObjectStore(tmp_path), HandClock(), HandClock()
+    wrong.moment += timedelta(hours=hours)
+    held = acquire_lease(store, KEY, holder="alive", now=clock.now, seconds=30)
+
+    with pytest.raises(ConflictError):
+        acquire_lease(store, KEY, holder="rival", now=wrong.now, seconds=30)
+
+    held.require_held()
+    assert held.epoch == 1
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_the_lease_of_a_killed_holder_whose_clock_was_an_hour_off_runs_out_as_any_other(
+    tmp_path: Path, hours: int
+) -> None:
+    store, clock, wrong = LocalObjectStore(tmp_path), HandClock(), HandClock()
+    wrong.moment += timedelta(hours=hours)
+    acquire_lease(store, KEY, holder="killed", now=wrong.now, seconds=30)
+
+    let_pass(tmp_path, 46)
+
+    assert lease_in_force(store, KEY) is None
+    assert acquire_lease(store, KEY, holder="next", now=clock.now, seconds=30).epoch == 2
+
+
+def test_a_clock_that_is_set_back_while_the_lease_is_held_does_not_give_it_back(tmp_path: Path) -> None:
+    store, clock = LocalObjectStore(tmp_path), HandClock()
+    held = acquire_lease(store, KEY, holder="busy", now=clock.now, seconds=30)
+
+    clock.moment -= timedelta(hours=1)
+    held.require_held()
+
+    with pytest.raises(ConflictError):
+        acquire_lease(store, KEY, holder="rival", now=clock.now, seconds=30)
+
+
+class FailingStore(LocalObjectStore):
+    """Does not answer once it was told to."""
+
+    is_gone = False
+
+    def put_if(self, key: str, content: bytes, version: str | None) -> bool:
+        if self.is_gone:
+            raise UnavailableError("The store is gone.", dependency="object store")
+        return super().put_if(key, content, version)
+
+
+def test_a_clock_that_is_set_forward_loses_no_lease_to_one_renewal_that_failed(tmp_path: Path) -> None:
+    store, clock = FailingStore(tmp_path), HandClock()
+    with acquire_lease(store, KEY, holder="busy", now=clock.now, seconds=6) as held:
+        clock.moment += timedelta(hours=1)
+        store.is_gone = True
+        time.sleep(2.3)  # one renewal
+        store.is_gone = False
+
+        held.require_held()
+        assert not held.is_lost
 
 
 class ForgetfulStore(LocalObjectStore):

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 # Loaded here although the library loads them when needed, so that a server of forks has them before it forks.
@@ -32,6 +33,7 @@ from lorebase.recipes.loading import load_recipe
 from lorebase.workspace import load_config
 from tests.chaos.corpus import BASE_NAME, TASK_RUN_WEIGHT
 from tests.chaos.crashing import CrashingWorkspace, Moment, WritePoint
+from tests.fakes.ahead_clock import AheadClock
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class BuildOrder:
     with_index_server: bool = False
     signal: int = signal.SIGKILL
     disk_error: int = 0
+    only_index_server: bool = False
+    clock_ahead_hours: float = 0.0
 
     @property
     def log(self) -> Path:
@@ -76,7 +80,9 @@ async def _build(order: BuildOrder) -> int:
         with_index_server=order.with_index_server,
         signal_number=order.signal,
         disk_error=order.disk_error,
+        only_index_server=order.only_index_server,
     )
+    workspace.clock = AheadClock(timedelta(hours=order.clock_ahead_hours))
     config = KnowledgeBaseBuilderConfig(lease_seconds=order.lease_seconds, task_run_weight=TASK_RUN_WEIGHT)
     recipe = load_recipe(order.recipe)
     deadline = time.monotonic() + order.wait_seconds

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from urllib.parse import urlsplit
+
+from lorebase.adapters.object_stores import S3ObjectStore
 
 BATCH_TEXTS = 6
 """Most texts in one request to the model."""
@@ -90,6 +93,12 @@ class StoreAddress:
     endpoint_url: str
     key: str
     secret: str
+
+
+def store_at(bucket: StoreAddress, endpoint_url: str) -> S3ObjectStore:
+    """The store of a prefix, asked at another address than its own."""
+    place = urlsplit(bucket.url)
+    return S3ObjectStore(place.netloc, place.path, endpoint_url=endpoint_url, key=bucket.key, secret=bucket.secret)
 
 
 def _documents(edition: str) -> dict[str, bytes]:

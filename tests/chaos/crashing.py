@@ -32,6 +32,7 @@ class WritePoint:
         with_index_server: Whether the embedded Milvus dies with the process, as it does when a machine stops.
         signal_number: What to send to this process: SIGKILL, or SIGSTOP, after which it goes on when it is continued.
         disk_error: Instead of a signal: the error number of every write to the folder from that one on.
+        only_index_server: The embedded Milvus alone dies, and this process goes on.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class WritePoint:
         with_index_server: bool = False,
         signal_number: int = signal.SIGKILL,
         disk_error: int = 0,
+        only_index_server: bool = False,
     ) -> None:
         self._log = os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
         self._at = at
@@ -50,6 +52,7 @@ class WritePoint:
         self._with_index_server = with_index_server
         self._signal = signal_number
         self._disk_error = disk_error
+        self._only_index_server = only_index_server
         self._count = 0
         self._lock = threading.Lock()
         self._renewing = threading.Lock()
@@ -94,9 +97,13 @@ class WritePoint:
             raise OSError(self._disk_error, os.strerror(self._disk_error))
 
     def _die(self) -> None:
-        if self._with_index_server:
+        if self._with_index_server or self._only_index_server:
             for pid in self.index_servers():
                 os.kill(pid, signal.SIGKILL)
+                if self._only_index_server:
+                    os.write(self._log, b"the index server was killed\n")
+        if self._only_index_server:
+            return
         with self._renewing:  # a process that is stopped in the middle of a renewal keeps the lock of the lease's file
             os.kill(os.getpid(), self._signal)
 

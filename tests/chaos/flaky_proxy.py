@@ -11,14 +11,18 @@ from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
-Fault = Literal["", "refuse", "slow", "cut before", "cut after", "half answer"]
+Fault = Literal[
+    "", "refuse", "slow", "cut before", "cut after", "half answer", "expired", "forbidden", "hang", "half head"
+]
 """Nothing; 503; a delay; the connection closed before the store sees the request, after it has done it, or half way
-through its answer."""
+through its answer; expired credentials as AWS says it (400) and as others do (403); no answer and no end; the
+connection closed in the middle of the answer's headers."""
 
-_REFUSAL = (
-    b"HTTP/1.1 503 Slow Down\r\nContent-Type: application/xml\r\nContent-Length: 65\r\nConnection: close\r\n\r\n"
-    b"<Error><Code>SlowDown</Code><Message>Slow down.</Message></Error>"
-)
+_REFUSALS = {
+    "refuse": ("503 Slow Down", "SlowDown", "Slow down."),
+    "expired": ("400 Bad Request", "ExpiredToken", "The provided token has expired."),
+    "forbidden": ("403 Forbidden", "ExpiredToken", "The provided token has expired."),
+}
 SLOW_SECONDS = 0.1
 
 
@@ -96,8 +100,10 @@ class FlakyProxy:
         fault = self._fault_of(method, path)
         if fault:
             self.faults[fault] += 1
-        if fault == "refuse":
-            writer.write(_REFUSAL)
+        if fault == "hang":
+            await self._stop.wait()
+        if fault in _REFUSALS:
+            writer.write(_refusal(*_REFUSALS[fault]))
             await writer.drain()
             return False
         if fault == "cut before":
@@ -107,7 +113,8 @@ class FlakyProxy:
         answer = await self._ask(_without_hop_headers(head), body)
         if fault == "cut after":
             return False
-        writer.write(answer[: len(answer) // 2] if fault == "half answer" else answer)
+        ends = {"half answer": len(answer) // 2, "half head": answer.find(b"Date: ") + len("Date: Mon, 30")}
+        writer.write(answer[: ends.get(fault, len(answer))])
         await writer.drain()
         return False
 
@@ -121,6 +128,13 @@ class FlakyProxy:
             writer.close()
             with suppress(ConnectionError):
                 await writer.wait_closed()
+
+
+def _refusal(status: str, code: str, message: str) -> bytes:
+    body = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    told = ("Content-Type: application/xml", f"Content-Length: {len(body)}", "Connection: close")
+    headers = (f"HTTP/1.1 {status}", *told)
+    return ("\r\n".join([*headers, "", body])).encode()
 
 
 def _content_length(head: bytes) -> int:

@@ -11,8 +11,9 @@ import pytest
 
 from lorebase import Workspace
 from lorebase.artifacts.snapshots import SnapshotStore
+from lorebase.errors import UnavailableError
 from tests.chaos.build_once import BuildOrder
-from tests.chaos.corpus import StoreAddress, write_workspace
+from tests.chaos.corpus import StoreAddress, store_at, write_workspace
 from tests.chaos.flaky_proxy import Fault, FlakyProxy
 from tests.chaos.scene import LAYOUT, Edition, Model, examine, run
 
@@ -78,6 +79,33 @@ def test_a_conditional_write_whose_answer_is_lost_counts_as_done(
     assert cut
     assert code == 0
     assert len(snapshots.moves()) == 1
+
+
+@pytest.mark.parametrize("times", [1, 1_000])
+def test_an_answer_that_breaks_off_in_its_headers_is_asked_for_again_and_never_taken_for_the_object(
+    bucket: StoreAddress, times: int
+) -> None:
+    direct = store_at(bucket, bucket.endpoint_url)
+    direct.put("lease.json", b"held")
+    cut: list[str] = []
+
+    def cut_in_the_headers(method: str, path: str) -> Fault:
+        if method == "GET" and path.endswith("lease.json") and len(cut) < times:
+            cut.append(path)
+            return "half head"
+        return ""
+
+    with FlakyProxy(bucket.endpoint_url, cut_in_the_headers) as proxy:
+        behind = store_at(bucket, proxy.url)
+        if times == 1:
+            found = behind.get_versioned("lease.json")
+        else:
+            with pytest.raises(UnavailableError, match="s3://"):
+                behind.get_versioned("lease.json")
+            found = None
+
+    assert 1 <= len(cut) < 50
+    assert (found.content if found else None) == (b"held" if times == 1 else None)
 
 
 @pytest.mark.long

@@ -9,8 +9,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
 
@@ -23,21 +23,11 @@ from lorebase.runs.rollback import roll_back
 from tests.fakes.workspace import FakeWorkspace
 
 
-class AheadClock:
-    """A clock that is ahead: a lease that a killed process left has run out on it."""
-
-    def __init__(self, ahead: timedelta) -> None:
-        self._ahead = ahead
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self._ahead
-
-    def monotonic(self) -> float:
-        return 0.0
-
-
 class DyingStore(LocalObjectStore):
-    """A local store whose process is killed before one of its changes; a deletion of many is many changes."""
+    """A local store whose process is killed before one of its changes; a deletion of many is many changes.
+
+    The lease that the process leaves looks as if it had been killed two hours ago, so that it has run out.
+    """
 
     def __init__(self, root: Path, last: int) -> None:
         super().__init__(root)
@@ -57,7 +47,15 @@ class DyingStore(LocalObjectStore):
             return
         self._left -= 1
         if self._left < 0:
+            let_leases_run_out(self._root)
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+def let_leases_run_out(folder: Path) -> None:
+    """Make the leases in a folder look as if they had last been renewed two hours ago."""
+    hours_ago = time.time() - 7200
+    for lease in folder.rglob("lease.json"):
+        os.utime(lease, (hours_ago, hours_ago))
 
 
 class DyingOperations:
@@ -67,7 +65,7 @@ class DyingOperations:
         command = [sys.executable, "-m", "tests.fakes.dying_operation"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def exit_code(self, folder: Path, operation: str, argument: str, *, changes: int, attempt: int = 1) -> int:
+    def exit_code(self, folder: Path, operation: str, argument: str, *, changes: int) -> int:
         """Start an operation and let it make that many changes; -9 where it was killed, 0 where it had no more to make.
 
         Args:
@@ -75,12 +73,10 @@ class DyingOperations:
             operation: "gc", "rollback" or "forget".
             argument: How many snapshots are kept; the target; the document.
             changes: How many writes and deletions it may do.
-            attempt: Number of this attempt; each one's clock is five minutes ahead of the one before, so that the
-                lease of the one before has run out.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([str(folder), operation, argument, changes, attempt]) + "\n")
+        self._process.stdin.write(json.dumps([str(folder), operation, argument, changes]) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
 
@@ -105,9 +101,8 @@ def main() -> None:
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-async def _operate(folder: Path, operation: str, argument: str, changes: int, attempt: int) -> None:
+async def _operate(folder: Path, operation: str, argument: str, changes: int) -> None:
     workspace = FakeWorkspace(folder)
-    workspace.clock = AheadClock(timedelta(minutes=5 * attempt))
     workspace.object_store = DyingStore(folder / "objects", changes)  # type: ignore[misc]  # a cached property
     layout = BaseLayout("demo")
     if operation == "gc":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pymilvus.exceptions import MilvusException, ParamError
 
-from lorebase.adapters.milvus.connection import CollectionNotFoundError, CollectionNotLoadedError, _translated
+from lorebase.adapters.milvus.milvus_errors import CollectionNotFoundError, CollectionNotLoadedError, translated
 from lorebase.errors import MalformedAnswerError, RefusedError, UnavailableError
 
 
@@ -25,15 +25,15 @@ from lorebase.errors import MalformedAnswerError, RefusedError, UnavailableError
     ],
 )
 def test_each_answer_becomes_the_error_of_who_has_to_act(error: MilvusException, kind: type[Exception]) -> None:
-    translated = _translated(error, "http://milvus:19530")
+    found = translated(error, "http://milvus:19530")
 
-    assert type(translated) is kind
-    assert translated.facts["dependency"] == "milvus"
+    assert type(found) is kind
+    assert found.facts["dependency"] == "milvus"
 
 
 def test_too_many_waiting_requests_are_not_taken_for_a_missing_collection() -> None:
-    assert _translated(MilvusException(4, "request limit exceeded"), "m").retryable
+    assert translated(MilvusException(4, "request limit exceeded"), "m").retryable
 
 
 def test_refused_credentials_name_the_token_as_remedy() -> None:
-    assert "token" in str(_translated(MilvusException(1800, "auth check failure"), "m"))
+    assert "token" in str(translated(MilvusException(1800, "auth check failure"), "m"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +18,12 @@ from lorebase.fingerprint import fingerprint, sha256_of
 from lorebase.runs.groups import GroupRecord
 from lorebase.runs.records import RecipeRunRecord
 from lorebase.workspace import Workspace
-from tests.fakes.dying_operation import AheadClock
 from tests.fakes.workspace import RECIPE, recipe_in, write_documents
 
 LAYOUT = BaseLayout("demo")
 HARBOUR = "# Harbour\n\nThe lamp on the pier burns whale oil.\n\n## Fees\n\nA berth costs nine crowns a night.\n"
 GARDEN = "# Garden\n\nBeans are sown in May.\n"
 TOWER = "# 灯塔\n\n灯塔每晚八点亮灯。夏季推迟一小时。\n"
-
-
-def later() -> AheadClock:
-    """A clock on which the leases of all killed processes have run out."""
-    return AheadClock(timedelta(hours=2))
 
 
 async def build(folder: Path, workspace: Workspace, text: str = RECIPE) -> RecipeRunRecord:

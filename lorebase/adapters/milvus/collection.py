@@ -10,8 +10,9 @@ from typing import TypeVar
 from pymilvus import CollectionSchema, MilvusClient  # type: ignore[import-untyped]  # ships no types
 from pymilvus.milvus_client.index import IndexParams  # type: ignore[import-untyped]  # ships no types
 
-from lorebase.adapters.milvus.connection import CollectionNotFoundError, CollectionNotLoadedError, Connection
+from lorebase.adapters.milvus.connection import Connection
 from lorebase.adapters.milvus.expressions import MATCHES_ALL, literal, render, restored_text
+from lorebase.adapters.milvus.milvus_errors import CollectionNotFoundError, CollectionNotLoadedError
 from lorebase.adapters.milvus.rows import Row, RowValue, batches, fields_of
 from lorebase.adapters.milvus.schema import SCALAR_FIELDS
 from lorebase.errors import MalformedAnswerError, UsageError

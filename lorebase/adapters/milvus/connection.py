@@ -3,62 +3,37 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import grpc  # type: ignore[import-untyped]  # ships no types
 from pymilvus import MilvusClient  # type: ignore[import-untyped]  # ships no types
-from pymilvus.exceptions import (  # type: ignore[import-untyped]  # ships no types
-    DataTypeNotMatchException,
-    MilvusException,
-    ParamError,
-    PrimaryKeyException,
-)
+from pymilvus.exceptions import MilvusException  # type: ignore[import-untyped]  # ships no types
 
 from lorebase.adapters.milvus.counts import KnownCounts
 from lorebase.adapters.milvus.deployment import EMBEDDED, SERVER, Deployment, MilvusLimits
 from lorebase.adapters.milvus.embedded import EmbeddedMilvus
-from lorebase.errors import DependencyError, MalformedAnswerError, RefusedError, UnavailableError
+from lorebase.adapters.milvus.milvus_errors import CONNECT_FAILED, translated, unavailable
 
 T = TypeVar("T")
-
-# Codes of Milvus since 2.3. Its older code for a missing collection, 4, now says that too many requests wait.
-COLLECTION_NOT_FOUND = 100
-COLLECTION_NOT_LOADED = 101
-UNAVAILABLE = frozenset({1, 2, 3, 4, 5, 8, 9})
-"""Not ready (also what pymilvus calls its own timeouts), no connection, memory, requests, internal, rate, quota."""
-
-UNAVAILABLE_STATUS = frozenset(
-    {
-        grpc.StatusCode.UNAVAILABLE,
-        grpc.StatusCode.DEADLINE_EXCEEDED,
-        grpc.StatusCode.RESOURCE_EXHAUSTED,
-        grpc.StatusCode.UNKNOWN,
-        grpc.StatusCode.CANCELLED,
-    }
-)
-REFUSED_BY_CLIENT = (ParamError, DataTypeNotMatchException, PrimaryKeyException)
-REFUSED_STATUS = frozenset({grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED})
-
 
 # pymilvus pings every 10 s; a local server takes that for an attack after some minutes and cuts the connection.
 _NO_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 
 
-class CollectionNotFoundError(DependencyError):
-    """The collection does not exist; never leaves the adapter."""
-
-    code = "COLLECTION_NOT_FOUND"
-
-
-class CollectionNotLoadedError(DependencyError):
-    """The collection is released; never leaves the adapter."""
-
-    code = "COLLECTION_NOT_LOADED"
+_SOON_AGAIN = {
+    # gRPC lets up to two minutes pass between tries to reach a server that is away.
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 2_000,
+    "grpc.use_local_subchannel_pool": 1,  # a new client does not wait for the tries of the one before
+}
 
 
 class Connection(Protocol):
@@ -97,17 +72,32 @@ class Connection(Protocol):
 
 
 class _Connection(ABC):
-    """Opens a client once, and hands it to requests."""
+    """Opens a client once, and hands it to requests.
+
+    A forked child opens a client of its own: it would share sockets with its parent, and locks that no thread of the
+    child will ever give back.
+    """
 
     def __init__(self, name: str, deployment: Deployment, limits: MilvusLimits) -> None:
         self.deployment = deployment
         self.limits = limits
-        self.write_lock = threading.RLock()
         self._name = name
+        self._client: MilvusClient | None = None
+        self._begin()
+        _leave_to_parents_in_children()
+        _connections.add(self)
+
+    def _begin(self) -> None:
+        self.write_lock = threading.RLock()
         self._turn = threading.Condition()
         self._calls = 0
         self._closing = False
-        self._client: MilvusClient | None = None
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: leave what the parent opened. It stays referenced: to end it is the parent's."""
+        self._of_parent = self._client
+        self._client = None
+        self._begin()
 
     def call(self, request: Callable[[MilvusClient], T]) -> T:
         with self._in_use() as client:
@@ -141,12 +131,27 @@ class _Connection(ABC):
                 self._calls += 1
             try:
                 yield client
+            except MilvusException as error:
+                if error.code == CONNECT_FAILED:
+                    self._drop(client)
+                raise
+            except ValueError as error:
+                if "closed channel" not in str(error).lower() and "channel closed" not in str(error).lower():
+                    raise
+                self._drop(client)  # pymilvus closed it in another thread, which could not reconnect
+                raise unavailable(str(error), self._name) from error
             finally:
                 with self._turn:
                     self._calls -= 1
                     self._turn.notify_all()
         except (MilvusException, grpc.RpcError) as error:
-            raise _translated(error, self._name) from error
+            raise translated(error, self._name) from error
+
+    def _drop(self, client: MilvusClient) -> None:
+        """Let the next call open a new client: pymilvus closes one that could not reconnect, for good."""
+        with self._turn:
+            if self._client is client:
+                self._client = None
 
     def _opened(self) -> MilvusClient:
         with self._turn:
@@ -188,7 +193,22 @@ class ServerConnection(_Connection):
             token=self._token,
             timeout=self.limits.connect_timeout_seconds,
             dedicated=True,  # without it pymilvus hands out one channel to all clients of an address and token
+            grpc_options=_SOON_AGAIN,
         )
+
+
+_connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
+"""All of this process, for its forked children."""
+
+
+@cache
+def _leave_to_parents_in_children() -> None:
+    os.register_at_fork(after_in_child=_leave_all_to_parent)
+
+
+def _leave_all_to_parent() -> None:
+    for connection in _connections:
+        connection.leave_to_parent()
 
 
 class EmbeddedConnection(_Connection):
@@ -203,6 +223,12 @@ class EmbeddedConnection(_Connection):
             start_timeout_seconds=limits.connect_timeout_seconds,
             on_stopped=self._counts.save,
         )
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: the file is the parent's, and so is what it knows of counts."""
+        super().leave_to_parent()
+        self._counts.leave_to_parent()
+        self._server.leave_to_parent()
 
     def write(self, request: Callable[[MilvusClient], T]) -> T:
         """The answer to a request that may change the database; nothing that was counted before is known after it."""
@@ -252,29 +278,3 @@ class EmbeddedConnection(_Connection):
     def _close(self) -> None:
         super()._close()
         self._server.stop()
-
-
-def _translated(error: MilvusException | grpc.RpcError, name: str) -> DependencyError:
-    code = error.code() if isinstance(error, grpc.RpcError) and hasattr(error, "code") else getattr(error, "code", None)
-    said = str(getattr(error, "message", "") or error).strip()
-    lowered = said.lower()
-    if code == COLLECTION_NOT_FOUND or "collection not found" in lowered:
-        return CollectionNotFoundError(said, dependency="milvus")
-    if code == COLLECTION_NOT_LOADED or "collection not loaded" in lowered:
-        return CollectionNotLoadedError(said, dependency="milvus")
-    if "dimension" in lowered or "should divide the dim" in lowered:
-        return MalformedAnswerError(f"Milvus {name} refused the vectors: {said}", dependency="milvus")
-    if _is_passing(error, code, lowered):
-        return UnavailableError(
-            f"Milvus {name} did not serve the call: {said}",
-            remedy="Check that it runs and can be reached.",
-            dependency="milvus",
-        )
-    remedy = "Check the token." if code in REFUSED_STATUS or "auth" in lowered or "permission" in lowered else ""
-    return RefusedError(f"Milvus {name} refused the call: {said}", remedy=remedy, dependency="milvus")
-
-
-def _is_passing(error: MilvusException | grpc.RpcError, code: object, said: str) -> bool:
-    if isinstance(error, REFUSED_BY_CLIENT) or code in REFUSED_STATUS or "auth check failure" in said:
-        return False
-    return code in UNAVAILABLE or code in UNAVAILABLE_STATUS or "timeout" in said

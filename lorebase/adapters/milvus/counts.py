@@ -48,6 +48,10 @@ class KnownCounts:
         with contextlib.suppress(OSError):  # an unwritable folder keeps the database from changing as well
             self._path.unlink(missing_ok=True)
 
+    def leave_to_parent(self) -> None:
+        """In a forked child: know nothing; the file stays as the parent, which owns it, wants it."""
+        self._counts = {}
+
     def load(self) -> None:
         """Take up what was kept in the file, if the database is still the one it was kept for."""
         self._counts.clear()

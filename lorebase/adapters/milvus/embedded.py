@@ -111,6 +111,14 @@ class EmbeddedMilvus:
             shutil.rmtree(self._socket_folder, ignore_errors=True)
             self._socket_folder = None
 
+    def leave_to_parent(self) -> None:
+        """In a forked child: forget the parent's process, neither stop it nor keep its file locked."""
+        self._of_parent = self._process  # stays referenced: its end would be noted as that of a child of ours
+        self._process, self._socket_folder = None, None
+        if self._lock is not None:
+            os.close(self._lock)  # our copy; the parent's keeps the lock
+            self._lock = None
+
     @contextlib.contextmanager
     def held(self) -> Iterator[bool]:
         """Hold the file, if nobody else does, without starting the process; tells whether it is held."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +74,15 @@ class LocalObjectStore:
     def get_versioned(self, key: str) -> VersionedObject | None:
         """The object with its version."""
         try:
-            content = self.get(key)
-        except NotFoundError:
+            with self._path(key).open("rb") as stream:
+                content = stream.read()
+                written = os.fstat(stream.fileno()).st_mtime
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
-        return VersionedObject(content, hashlib.sha256(content).hexdigest())
+        except OSError as error:
+            raise self._unavailable(key, error) from error
+        age = timedelta(seconds=max(0.0, time.time() - written))  # the machine's clock wrote the file's time as well
+        return VersionedObject(content, hashlib.sha256(content).hexdigest(), age)
 
     def put_if(self, key: str, content: bytes, version: str | None) -> bool:
         """Write only if the object still has `version`.

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import tenacity
 
 from lorebase.adapters.object_stores.keys import checked_key
+from lorebase.adapters.object_stores.s3_refusals import refusal
+from lorebase.adapters.object_stores.s3_uploads import abort_upload, is_upload, unfinished_uploads
 from lorebase.artifacts.store import ObjectEntry, VersionedObject
-from lorebase.errors import NotFoundError, RefusedError, UnavailableError
+from lorebase.errors import NotFoundError, UnavailableError
 
 if TYPE_CHECKING:
     from fsspec.spec import AbstractFileSystem
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _KEYS_IN_ONE_DELETION = 1000
+_CONNECTIONS = 32
+"""As many as an event loop's default executor has threads: no caller waits for a connection."""
 
 
 class S3ObjectStore:
@@ -84,7 +90,12 @@ class S3ObjectStore:
                 if value
             },
             # s3fs tries again by itself: botocore trying as well would multiply the waits on a store that is gone.
-            config_kwargs={"connect_timeout": 10, "read_timeout": 60, "retries": {"total_max_attempts": 1}},
+            config_kwargs={
+                "connect_timeout": 10,
+                "read_timeout": 60,
+                "retries": {"total_max_attempts": 1},
+                "max_pool_connections": _CONNECTIONS,
+            },
             use_listings_cache=False,
             skip_instance_cache=True,
             default_fill_cache=False,
@@ -104,7 +115,7 @@ class S3ObjectStore:
             config=Config(
                 connect_timeout=10,
                 read_timeout=60,
-                max_pool_connections=32,
+                max_pool_connections=_CONNECTIONS,
                 retries={"max_attempts": 3},
                 request_checksum_calculation="when_required",
                 response_checksum_validation="when_required",
@@ -152,13 +163,19 @@ class S3ObjectStore:
         ]
 
     def leftovers(self, prefix: str) -> Sequence[ObjectEntry]:
-        """None: an S3 put is whole or has left nothing."""
-        del prefix
-        return []
+        """Uploads in parts that were never completed, which s3fs begins for objects of 100 MB and more."""
+        with self._translated(prefix):
+            found = unfinished_uploads(self._client, self._bucket, f"{self._key_of(prefix)}/")
+        cut = len(self._key_of("x")) - 1
+        return [ObjectEntry(entry.key[cut:], entry.size_bytes, entry.modified_at) for entry in found]
 
     def delete(self, keys: Iterable[str]) -> None:
-        """Remove objects, a thousand a request."""
-        names = [{"Key": self._key_of(key)} for key in keys]
+        """Remove objects, a thousand a request, and give up unfinished uploads."""
+        wanted = [self._key_of(key) for key in keys]
+        for key in filter(is_upload, wanted):
+            with self._translated(key):
+                abort_upload(self._client, self._bucket, key)
+        names = [{"Key": key} for key in wanted if not is_upload(key)]
         with self._translated(f"{len(names)} objects"):
             for first in range(0, len(names), _KEYS_IN_ONE_DELETION):
                 batch = names[first : first + _KEYS_IN_ONE_DELETION]
@@ -198,7 +215,14 @@ class S3ObjectStore:
 
     def _read_versioned(self, key: str) -> VersionedObject:
         answer = self._client.get_object(Bucket=self._bucket, Key=self._key_of(key))
-        return VersionedObject(answer["Body"].read(), answer["ETag"])
+        content = answer["Body"].read()
+        try:
+            told = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])
+            # Both moments are cut to whole seconds, so they may lie a second closer than they look.
+            age = max(timedelta(), told - answer["LastModified"] - timedelta(seconds=1))
+            return VersionedObject(content, answer["ETag"], age)
+        except (KeyError, ValueError) as error:
+            raise _BrokenHeadError(f"the answer lacks a header: {error}") from error
 
     def make_bucket(self) -> None:
         """Create the bucket where it does not exist."""
@@ -217,30 +241,16 @@ class S3ObjectStore:
     @contextmanager
     def _translated(self, key: str) -> Iterator[None]:
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as s3fs)
+        from botocore.parsers import ResponseParserError  # noqa: PLC0415 (as s3fs)
 
         where = f"s3://{self._bucket}/{self._prefix}"
         try:
             yield
         except FileNotFoundError as error:
             raise NotFoundError(f"There is no object {key!r} in {where}.", key=key) from error
-        except PermissionError as error:
-            raise self._refused(where, key, error) from error
-        except ClientError as error:
-            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-            if status in {401, 403}:
-                raise self._refused(where, key, error) from error
-            raise self._unavailable(where, key, error) from error
-        except (BotoCoreError, OSError) as error:
-            raise self._unavailable(where, key, error) from error
-
-    @staticmethod
-    def _refused(where: str, key: str, error: Exception) -> RefusedError:
-        return RefusedError(
-            f"{where} refused access to {key!r}: {type(error).__name__}.",
-            remedy="Check the key, the secret and the bucket's policy in the workspace file.",
-            dependency="object store",
-            key=key,
-        )
+        except (BotoCoreError, ClientError, ResponseParserError, OSError) as error:
+            refused = refusal(error, where, key)
+            raise refused or self._unavailable(where, key, error) from error
 
     @staticmethod
     def _unavailable(where: str, key: str, error: Exception) -> UnavailableError:
@@ -252,12 +262,18 @@ class S3ObjectStore:
         )
 
 
+class _BrokenHeadError(OSError):
+    """An answer without the headers that every S3 store sends; never leaves the adapter."""
+
+
 def _whole_answer(read: Callable[[], T]) -> T:
     """What a read gives. Clients try requests again, but not an answer whose content breaks off."""
     from botocore.exceptions import IncompleteReadError, ResponseStreamingError  # noqa: PLC0415 (as s3fs)
+    from botocore.parsers import ResponseParserError  # noqa: PLC0415 (as s3fs)
 
+    broken_off = (IncompleteReadError, ResponseStreamingError, ResponseParserError, _BrokenHeadError)
     attempts = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type((IncompleteReadError, ResponseStreamingError)),
+        retry=tenacity.retry_if_exception_type(broken_off),
         stop=tenacity.stop_after_attempt(4),
         wait=tenacity.wait_random_exponential(multiplier=0.1, max=2),
         reraise=True,

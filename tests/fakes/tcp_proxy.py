@@ -1,0 +1,127 @@
+"""A loopback TCP proxy before a server that is taken away: refused, cut off, or cut at a chosen message."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+
+class TcpProxy:
+    """Serves in a thread of this process.
+
+    Args:
+        host: Address of the server.
+        port: Its port.
+        socket_path: Where the server listens on a socket of the file system instead.
+
+    Attributes:
+        is_down: While it is set, connections are closed as soon as they are made.
+        cut_at: Asked for each piece of bytes that a client sends; where it says so, that client's connection is closed,
+            and the server never sees the piece.
+        cuts: How many connections were closed because of `cut_at`.
+    """
+
+    def __init__(self, host: str = "", port: int = 0, *, socket_path: str = "") -> None:
+        self._host, self._port, self._socket_path = host, port, socket_path
+        self.is_down = False
+        self.cut_at: Callable[[bytes], bool] = lambda _piece: False
+        self.cuts = 0
+        self.port = 0
+        self._loop = asyncio.new_event_loop()
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def cut(self) -> None:
+        """Close all connections, as a server that is restarted does."""
+
+        async def close_all() -> None:
+            for writer in list(self._writers):
+                writer.transport.abort()
+
+        asyncio.run_coroutine_threadsafe(close_all(), self._loop).result(10)
+
+    def take_down(self) -> None:
+        """Close all connections and take no new ones."""
+        self.is_down = True
+        self.cut()
+
+    def bring_back(self) -> None:
+        """Serve again."""
+        self.is_down = False
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._started.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._serve())
+        self._loop.close()
+
+    async def _serve(self) -> None:
+        self._stop = asyncio.Event()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        self._started.set()
+        await self._stop.wait()
+        server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self._writers.add(writer)
+        try:
+            if not self.is_down:
+                await self._pass_on(reader, writer)
+        finally:
+            self._writers.discard(writer)
+            self._tasks.discard(task)
+            writer.transport.abort()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._socket_path:
+            server_reader, server_writer = await asyncio.open_unix_connection(self._socket_path)
+        else:
+            server_reader, server_writer = await asyncio.open_connection(self._host, self._port)
+        to_server = self._copy(reader, server_writer, self._is_cut)
+        to_client = self._copy(server_reader, writer, lambda _piece: False)
+        both = [asyncio.ensure_future(way) for way in (to_server, to_client)]
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in both:
+                one.cancel()
+            server_writer.transport.abort()
+
+    def _is_cut(self, piece: bytes) -> bool:
+        cut = self.cut_at(piece)
+        self.cuts += cut
+        return cut
+
+    @staticmethod
+    async def _copy(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_cut: Callable[[bytes], bool]
+    ) -> None:
+        with suppress(ConnectionError):
+            while piece := await reader.read(1 << 16):
+                if is_cut(piece):
+                    return
+                writer.write(piece)
+                await writer.drain()
