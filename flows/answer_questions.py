@@ -13,7 +13,8 @@ from pydantic import BaseModel, Field
 
 from flows.workspaces import open_workspace
 from lorebase.answering.over_retrieval import AnsweredQuestion, AnswerSource, AskOptions
-from lorebase.knowledge_base import KnowledgeBase
+from lorebase.asked_bases import answers_from
+from lorebase.governance.context import Capability, PrincipalContext
 
 _MARKDOWN_SIGNS = "\\`*_[]<>|#~!&"
 
@@ -42,6 +43,9 @@ class AnswerOptions(BaseModel):
     max_calls: int = Field(
         200, ge=0, title="Model budget", description="Most calls to the chat model for all questions together."
     )
+    organ_id: int = Field(
+        1, ge=1, lt=1 << 63, title="Organisation", description="Whose governed knowledge answers, where it has any."
+    )
 
     def as_ask_options(self) -> AskOptions:
         """The options of the answers themselves."""
@@ -66,8 +70,7 @@ async def answer_questions(options: AnswerOptions) -> dict[str, Any]:
         options: What is asked, of which base, and what it may take.
     """
     workspace = await open_workspace(options.workspace)
-    async with KnowledgeBase.load(options.base, workspace) as base:
-        answers = await base.answer(options.questions, options=options.as_ask_options())
+    answers = await answers_from(workspace, _caller(options), options.base, options.questions, options.as_ask_options())
     await acreate_markdown_artifact(
         answers_markdown(options.base, answers),
         key=answers_key(options.base),
@@ -79,6 +82,18 @@ async def answer_questions(options: AnswerOptions) -> dict[str, Any]:
         "model_calls": sum(answer.usage.calls for answer in answers),
         "answers": [answer.model_dump(mode="json", exclude=without_texts) for answer in answers],
     }
+
+
+def _caller(options: AnswerOptions) -> PrincipalContext:
+    """The flow run as a caller, who may ask and say where a person has to answer."""
+    run_id = str(flow_run.id or "")
+    return PrincipalContext(
+        organ_id=options.organ_id,
+        user_id="flow",
+        capabilities=frozenset({Capability.READ, Capability.FEEDBACK}),
+        trace_id=run_id,
+        request_id=run_id,
+    )
 
 
 def answers_markdown(base_name: str, answers: Sequence[AnsweredQuestion]) -> str:

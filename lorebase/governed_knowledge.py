@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Self
 
+from lorebase.answering.governed.asking import GovernedAsking
+from lorebase.answering.governed.takeovers import Takeovers
 from lorebase.governance.base_recipes import BaseRecipes
 from lorebase.governance.bases import GovernedBases
 from lorebase.governance.drafting_sources import SourceDrafts
@@ -33,6 +35,7 @@ class GovernedKnowledge:
         drafting: Makes drafts of the documents of a recipe's sources.
         retrieval: Finds evidence.
         citations: Resolves citations; blocks.
+        asking: Answers questions.
     """
 
     def __init__(self, workspace: Workspace, governance: Governance) -> None:
@@ -48,6 +51,9 @@ class GovernedKnowledge:
         self.drafting = SourceDrafts(store, recipes, governance.items, governance.drafts, governance.uploads)
         self.retrieval = GovernedRetrieval(store, self.bases, workspace.config.retrieval)
         self.citations = Citations(store)
+        self.asking = GovernedAsking(
+            self.bases, self.retrieval, governance.revisions, Takeovers(governance.feedback), workspace.object_store
+        )
 
     @classmethod
     async def open(cls, workspace: Workspace) -> Self:

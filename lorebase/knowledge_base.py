@@ -11,7 +11,8 @@ from lorebase.answering.over_retrieval import AnsweredQuestion, Answerer, AskOpt
 from lorebase.artifacts.snapshots import Snapshot, SnapshotStore
 from lorebase.artifacts.store import BaseLayout
 from lorebase.base_models import BaseModels
-from lorebase.errors import BuildFailedError, CorruptObjectError, UnsupportedModeError
+from lorebase.errors import BuildFailedError, CorruptObjectError, NotFoundError, UnsupportedModeError
+from lorebase.governance.base_recipes import governed_elsewhere
 from lorebase.index.ports import Filter
 from lorebase.models.call_ledger import LedgeredChat
 from lorebase.models.ports import EmbeddingProfile
@@ -156,7 +157,10 @@ class KnowledgeBase:
             NotFoundError: The workspace holds no snapshot of that name.
         """
         base = cls(name, workspace or Workspace.load(DEFAULT_WORKSPACE))
-        base.snapshot()
+        try:
+            base.snapshot()
+        except NotFoundError as error:
+            raise governed_elsewhere(base.workspace.object_store, name) or error from error
         return base
 
     def snapshot(self) -> Snapshot:

@@ -235,15 +235,28 @@ class Workspace:
         from lorebase.governance.source_type_rules import RegistrySourceTypes  # noqa: PLC0415 (as above)
         from lorebase.governance.store import Store  # noqa: PLC0415 (as above)
 
-        config = self.config.database
-        database = open_database(
-            _revealed(config.url if config else None) or f"sqlite:///{self.folder.absolute() / DATABASE_FILE}"
-        )
+        database = open_database(self._governance_url)
         migrate(database)
         ids = SnowflakeIds(self.clock, self.random.getrandbits(WORKER_BITS))
         store = Store(database, self.clock, ids, self.config.governance)
         rules = RegistrySourceTypes(self.registry_store, self.clock)
         return Governance.over(store, self.object_store, check_container=check_container, metadata_rules=rules)
+
+    def has_governance(self) -> bool:
+        """Whether anything was ever governed here; a workspace without it gets no tables by being asked.
+
+        Raises:
+            ConfigurationError: The database's address cannot be opened.
+            UnavailableError: The database does not answer.
+        """
+        from lorebase.governance.migrating import is_made  # noqa: PLC0415 (as above)
+
+        return is_made(self._governance_url)
+
+    @property
+    def _governance_url(self) -> str:
+        config = self.config.database
+        return _revealed(config.url if config else None) or f"sqlite:///{self.folder.absolute() / DATABASE_FILE}"
 
     async def open_embedder(self, spec: EmbeddingModelSpec) -> Embedder:
         """The embedding model that a recipe names.

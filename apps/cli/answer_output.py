@@ -15,10 +15,16 @@ from lorebase.presentation.event_streams import serialize_output_events
 from lorebase.presentation.reply_events import Delivery, publish_reply_events
 
 if TYPE_CHECKING:
-    from lorebase.answering.over_retrieval import AnsweredQuestion
+    from lorebase.answering.over_retrieval import AnsweredQuestion, Takeover
 
 Write = Callable[[str], object]
 
+_NOT_RECORDED = {
+    "": "",
+    "UNGOVERNED_BASE": "Nobody was told: the base has no governance, and so no queue of feedback.",
+    "FORBIDDEN": "Nobody was told: the caller may give no feedback.",
+    "NOTHING_CITED": "Nobody was told: there was no evidence that feedback could be about.",
+}
 _BLOCKED = "No answer passed the checks."
 _DELIVERY = Delivery(chunk_size=24, interval_ms=15, bubble_pause_ms=150)
 """Reads as if it were written; all pauses of an answer together last three seconds at most."""
@@ -52,6 +58,14 @@ def source_lines(answered: AnsweredQuestion) -> Iterator[Text]:
         yield Text.assemble((f"  [{source.number}] ", "bold cyan"), (place_of(source), "cyan"))
     for issue in answered.issues:
         yield Text(f"  {issue.code}: {issue.message}", style="dim")
+    if answered.takeover is not None:
+        yield Text(f"  {_takeover_line(answered.takeover)}", style="dim")
+
+
+def _takeover_line(takeover: Takeover) -> str:
+    if takeover.recorded:
+        return f"A person has to answer this: reported to operators as feedback {', '.join(takeover.feedback_ids)}."
+    return f"A person has to answer this. {_NOT_RECORDED[takeover.reason]}"
 
 
 async def stream_answer(

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from apps.cli.governed import DEFAULT_ORGAN, Organ, User, operator
+from apps.cli.options import DEFAULT_WORKSPACE, BaseName, WorkspaceFolder
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lorebase.answering.over_retrieval import AnsweredQuestion, AskOptions
+    from lorebase.governance.context import PrincipalContext
     from lorebase.workspace import Workspace
 
 
 def ask(  # noqa: PLR0917 (Typer: one parameter an option)
-    name: Annotated[str, typer.Argument(help="Name of the knowledge base.", show_default=False)],
+    name: BaseName,
     question: Annotated[str, typer.Argument(help="What is asked.", show_default=False)] = "",
     questions: Annotated[
         Path | None, typer.Option(help="JSON file with a list of {question: ...}; each is answered.")
@@ -37,14 +41,17 @@ def ask(  # noqa: PLR0917 (Typer: one parameter an option)
         bool,
         typer.Option("--no-routing", help="Look for an answer also where the text seems to ask for another thing."),
     ] = False,
+    organ: Organ = DEFAULT_ORGAN,
+    user: User = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON alone on stdout; with --stream one event a line.")
     ] = False,
-    workspace: Annotated[
-        Path, typer.Option("--workspace", "-w", envvar="LOREBASE_WORKSPACE", help="Folder of the workspace.")
-    ] = Path(".lorebase"),
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
 ) -> None:
-    """Answer a question with numbered citations, or say that there is no evidence."""
+    """Answer a question with numbered citations, or say that there is no evidence.
+
+    A governed base answers from what is live of the organisation.
+    """
     from apps.cli.answer_output import show_answers, stream_answers  # noqa: PLC0415 (so that --help answers at once)
     from apps.cli.output import print_json  # noqa: PLC0415 (as above)
     from apps.cli.searching import questions_of  # noqa: PLC0415 (as above)
@@ -53,7 +60,8 @@ def ask(  # noqa: PLR0917 (Typer: one parameter an option)
 
     options = AskOptions(mode=mode, generator=generator, review=review, max_calls=max_calls, routes=not no_routing)
     asked = questions_of(question, questions)
-    answers = asyncio.run(_answered(name, asked, options, Workspace.load(workspace, os.environ)))
+    caller = operator(organ, user)
+    answers = asyncio.run(_answered(name, asked, options, caller, Workspace.load(workspace, os.environ)))
     if stream:
         asyncio.run(stream_answers(answers, as_json=as_json))
     elif as_json:
@@ -63,9 +71,8 @@ def ask(  # noqa: PLR0917 (Typer: one parameter an option)
 
 
 async def _answered(
-    name: str, questions: Sequence[str], options: AskOptions, workspace: Workspace
+    name: str, questions: Sequence[str], options: AskOptions, caller: PrincipalContext, workspace: Workspace
 ) -> tuple[AnsweredQuestion, ...]:
-    from lorebase.knowledge_base import KnowledgeBase  # noqa: PLC0415 (so that --help answers at once)
+    from lorebase.asked_bases import answers_from  # noqa: PLC0415 (so that --help answers at once)
 
-    async with KnowledgeBase.load(name, workspace) as base:
-        return await base.answer(questions, options=options)
+    return await answers_from(workspace, caller, name, questions, options)

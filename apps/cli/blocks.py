@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from apps.cli.options import AsJson
+
 _ANSWER_SECONDS = 10.0
 
 blocks_app = typer.Typer(help="Prefect blocks, work pool and automation of Lorebase.", no_args_is_help=True)
@@ -30,7 +32,7 @@ def register(
             help="Also keep its configuration as a block, secrets hidden.",
         ),
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Register block types, result storage, work pool and automation with the server of PREFECT_API_URL.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from apps.cli.options import DEFAULT_WORKSPACE, AsJson, BaseName, WorkspaceFolder
 
 
 class CardStatusName(StrEnum):
@@ -20,7 +21,7 @@ class CardStatusName(StrEnum):
 
 
 def cards(
-    name: Annotated[str, typer.Argument(help="Name of the knowledge base.", show_default=False)],
+    name: BaseName,
     status: Annotated[
         CardStatusName | None, typer.Option(help="Only cards that stand so; accepted ones include stale ones.")
     ] = None,
@@ -34,10 +35,8 @@ def cards(
     reason: Annotated[str, typer.Option(help="Why; a rejection needs one.")] = "",
     by: Annotated[str, typer.Option(help="Who decides; by default the user of this machine.")] = "",
     confirm: Annotated[bool, typer.Option("--confirm", help="Accept in spite of faults.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")] = False,
-    workspace: Annotated[
-        Path, typer.Option("--workspace", "-w", envvar="LOREBASE_WORKSPACE", help="Folder of the workspace.")
-    ] = Path(".lorebase"),
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
 ) -> None:
     """The wiki cards of a knowledge base: proposals, and what was decided about them; or decide."""
     from apps.cli.card_views import card_lines, card_list, decided, decision_lines  # noqa: PLC0415 (so that --help answers at once)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from apps.cli import exit_codes
+from apps.cli.options import DEFAULT_WORKSPACE, AsJson, WorkspaceFolder
 
 if TYPE_CHECKING:
     from lorebase.diagnosis.model import Cause, Diagnosis
@@ -27,14 +28,12 @@ _PREFECT_SECRETS = ("PREFECT_API_KEY", "PREFECT_API_AUTH_STRING")
 
 
 def doctor(
-    workspace: Annotated[
-        Path, typer.Option("--workspace", "-w", envvar="LOREBASE_WORKSPACE", help="Folder of the workspace.")
-    ] = Path(".lorebase"),
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
     recipe: Annotated[
         Path | None, typer.Option(help="Recipe file, whose models are asked one short question each.")
     ] = None,
     deadline: Annotated[float, typer.Option(min=1, help="Longest time of one check, in seconds.")] = 20.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check what the workspace needs: stores, database, models, Prefect, clocks, room. It exits with 2 or 4 if not."""
     from apps.cli.output import print_json  # noqa: PLC0415 (commands import what they need when they run)

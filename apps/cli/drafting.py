@@ -12,7 +12,7 @@ from apps.cli.output import console, print_json
 from lorebase.recipes.loading import load_recipe
 
 if TYPE_CHECKING:
-    from lorebase.governance.drafting_sources import DraftingReport
+    from lorebase.governance.drafting_report import DraftingReport
 
 
 def is_governed(recipe_file: Path) -> bool:
@@ -49,11 +49,13 @@ def show_drafting(report: DraftingReport, *, as_json: bool) -> None:
         return
     screen = console()
     for document in report.documents:
-        if document.action != "UNCHANGED":
+        if document.action != "UNCHANGED" or document.message:
             line = f"{document.action:>14}  {document.name}  {document.revision_id or ''}  {document.message}"
             screen.print(line.rstrip(), markup=False)
     counts = ", ".join(f"{number} {action}" for action, number in report.counts.items()) or "no documents"
     screen.print(f"{report.base_id}: {counts}.", markup=False)
+    for issue in report.issues:
+        screen.print(f"{issue.code}: {issue.message}", markup=False, style="dim")
     if report.missing_item_ids:
         screen.print(f"{len(report.missing_item_ids)} items have no document any more; what is live stays live.")
     screen.print("Nothing is visible before a person publishes it (docs/how-to/govern.md).")

@@ -13,6 +13,7 @@ import typer
 from pydantic import BaseModel
 
 from apps.cli import exit_codes
+from apps.cli.options import DEFAULT_WORKSPACE, AsJson, BaseName, WorkspaceFolder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +66,7 @@ class Evaluated:
 
 
 def evaluate(  # noqa: PLR0917 (Typer: one parameter an option)
-    name: Annotated[str, typer.Argument(help="Name of the knowledge base.", show_default=False)],
+    name: BaseName,
     data_set: Annotated[Path, typer.Argument(help="A .jsonl file of questions, a SQuAD .json file, or a BEIR folder.")],
     mode: Annotated[str, typer.Option(help="Query mode.")] = "hybrid_search",
     top_k: Annotated[int, typer.Option("--top-k", help="Results of each query, 1 to 100.")] = 10,
@@ -78,10 +79,8 @@ def evaluate(  # noqa: PLR0917 (Typer: one parameter an option)
     ] = 0.01,
     save: Annotated[Path | None, typer.Option(help="Write the evaluation, every question included, as JSON.")] = None,
     compare: Annotated[Path | None, typer.Option(help="A saved evaluation to compare with.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")] = False,
-    workspace: Annotated[
-        Path, typer.Option("--workspace", "-w", envvar="LOREBASE_WORKSPACE", help="Folder of the workspace.")
-    ] = Path(".lorebase"),
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
 ) -> None:
     """Ask every question of a data set and measure what is found: rankings, verdicts, citations, time and cost."""
     from apps.cli.output import console, print_json  # noqa: PLC0415 (as in `main`: --help answers at once)

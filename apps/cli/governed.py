@@ -19,19 +19,29 @@ if TYPE_CHECKING:
     from lorebase.governance.service import Governance
     from lorebase.governed_knowledge import GovernedKnowledge
 
-DEFAULT_WORKSPACE = Path(".lorebase")
 DEFAULT_ORGAN = 1
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")]
-WorkspaceFolder = Annotated[
-    Path, typer.Option("--workspace", "-w", envvar="LOREBASE_WORKSPACE", help="Folder of the workspace.")
-]
 Organ = Annotated[int, typer.Option(envvar="LOREBASE_ORGAN_ID", min=1, help="Organisation to act in.")]
 User = Annotated[str, typer.Option(envvar="LOREBASE_USER", help="Who acts; the login name where none is given.")]
 Reason = Annotated[str, typer.Option(help="Why, for the record.")]
 Version = Annotated[int, typer.Option("--version", min=0, help="Version that `show` printed.", show_default=False)]
 PageNumber = Annotated[int, typer.Option("--page", min=1, help="Page, from 1.")]
 PageSize = Annotated[int, typer.Option("--page-size", min=1, max=100, help="Records on a page.")]
+
+
+def operator(organ: int, user: str, request_id: str = "") -> PrincipalContext:
+    """Who acts on this machine: an operator who may do everything.
+
+    Args:
+        organ: Organisation.
+        user: Who acts; empty for the login name.
+        request_id: Identity of the command; the same again is a repeat.
+    """
+    from lorebase.governance.context import ALL_CAPABILITIES, PrincipalContext  # noqa: PLC0415 (commands import late)
+
+    return PrincipalContext(
+        organ_id=organ, user_id=user or getpass.getuser(), capabilities=ALL_CAPABILITIES, request_id=request_id
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +62,11 @@ def desk(workspace: Path, organ: int, user: str, variables: dict[str, str]) -> I
         user: Who acts; empty for the login name.
         variables: Values for `${NAME}` in the workspace file.
     """
-    from lorebase.governance.context import ALL_CAPABILITIES, PrincipalContext  # noqa: PLC0415 (commands import late)
-    from lorebase.workspace import Workspace  # noqa: PLC0415 (as above)
+    from lorebase.workspace import Workspace  # noqa: PLC0415 (commands import late)
 
-    caller = PrincipalContext(organ_id=organ, user_id=user or getpass.getuser(), capabilities=ALL_CAPABILITIES)
     governance = Workspace.load(workspace, variables).open_governance()
     try:
-        yield Desk(governance, caller)
+        yield Desk(governance, operator(organ, user))
     finally:
         governance.close()
 
@@ -84,19 +92,16 @@ async def service_desk(
         variables: Values for `${NAME}` in the workspace file.
         request_id: Identity of the command; the same again is a repeat.
     """
-    from lorebase.governance.context import ALL_CAPABILITIES, PrincipalContext  # noqa: PLC0415 (commands import late)
-    from lorebase.governed_knowledge import GovernedKnowledge  # noqa: PLC0415 (as above)
+    from lorebase.governed_knowledge import GovernedKnowledge  # noqa: PLC0415 (commands import late)
     from lorebase.workspace import Workspace  # noqa: PLC0415 (as above)
 
-    caller = PrincipalContext(
-        organ_id=organ, user_id=user or getpass.getuser(), capabilities=ALL_CAPABILITIES, request_id=request_id
-    )
+    caller = operator(organ, user, request_id)
     async with await GovernedKnowledge.open(Workspace.load(workspace, variables)) as knowledge:
         yield ServiceDesk(knowledge, caller)
 
 
 def show(record: BaseModel, *, as_json: bool) -> None:
-    """One record: JSON, or a line a field."""
+    """One record: JSON, or a line a field that says something."""
     from apps.cli.output import console, print_json  # noqa: PLC0415 (commands import late)
 
     if as_json:
@@ -104,7 +109,8 @@ def show(record: BaseModel, *, as_json: bool) -> None:
         return
     screen = console()
     for name, value in record.model_dump(mode="json").items():
-        screen.print(f"{name:>24}  {value}", markup=False)
+        if value is not False and value not in ("", [], {}):
+            screen.print(f"{name:>24}  {'-' if value is None else value}", markup=False)
 
 
 def show_page(page: Page[Any], columns: Sequence[str], *, as_json: bool) -> None:
@@ -115,6 +121,8 @@ def show_page(page: Page[Any], columns: Sequence[str], *, as_json: bool) -> None
         print_json(page)
         return
     screen = console()
+    if page.records:
+        screen.print("  ".join(columns), style="dim")
     for record in page.records:
         values = record.model_dump(mode="json")
         screen.print("  ".join(str(values[name]) for name in columns), markup=False)

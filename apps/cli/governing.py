@@ -10,15 +10,12 @@ import typer
 
 from apps.cli.governed import (
     DEFAULT_ORGAN,
-    DEFAULT_WORKSPACE,
-    AsJson,
     Organ,
     PageNumber,
     PageSize,
     Reason,
     User,
     Version,
-    WorkspaceFolder,
     desk,
     service_desk,
     show,
@@ -27,6 +24,7 @@ from apps.cli.governed import (
 from apps.cli.governing_releases import release_app
 from apps.cli.governing_retrieval import citation, retrieve
 from apps.cli.governing_revisions import revision_app
+from apps.cli.options import DEFAULT_WORKSPACE, AsJson, BaseName, WorkspaceFolder
 from lorebase.governance.kinds import FeedbackKind, FeedbackStatus, TaskStatus
 
 if TYPE_CHECKING:
@@ -53,7 +51,7 @@ def register_governance(app: typer.Typer) -> None:
 
 @item_app.command("create")
 def create_item(
-    base: Annotated[str, typer.Argument(help="Name of the knowledge base.", show_default=False)],
+    base: BaseName,
     key: Annotated[str, typer.Argument(help="Stable key in the organisation.", show_default=False)],
     title: Annotated[str, typer.Argument(help="Title.", show_default=False)],
     description: Annotated[str, typer.Option(help="Description.")] = "",
@@ -195,7 +193,7 @@ def run_tasks(
     for task in ended:
         text = f"{task.id}  {task.kind}  {task.revision_id}  {task.status}  {task.error_code}".rstrip()
         console().print(text, markup=False)
-    console().print(f"{len(ended)} tasks.")
+    console().print("1 task." if len(ended) == 1 else f"{len(ended)} tasks.")
 
 
 @task_app.command("show")

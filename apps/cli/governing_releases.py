@@ -10,16 +10,14 @@ import typer
 
 from apps.cli.governed import (
     DEFAULT_ORGAN,
-    DEFAULT_WORKSPACE,
-    AsJson,
     Organ,
     Reason,
     User,
-    WorkspaceFolder,
     desk,
     service_desk,
     show,
 )
+from apps.cli.options import DEFAULT_WORKSPACE, AsJson, BaseName, WorkspaceFolder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -114,7 +112,7 @@ def take_offline(
 
 @release_app.command("reconcile")
 def reconcile(
-    base: Annotated[str, typer.Argument(help="Name of the knowledge base.", show_default=False)],
+    base: BaseName,
     item: Annotated[int | None, typer.Option(help="Only this topic.")] = None,
     reason: Reason = "",
     organ: Organ = DEFAULT_ORGAN,

@@ -11,15 +11,13 @@ import typer
 
 from apps.cli.governed import (
     DEFAULT_ORGAN,
-    DEFAULT_WORKSPACE,
-    AsJson,
     Organ,
     User,
-    WorkspaceFolder,
     desk,
     service_desk,
     show,
 )
+from apps.cli.options import DEFAULT_WORKSPACE, AsJson, BaseName, WorkspaceFolder
 
 if TYPE_CHECKING:
     from lorebase.retrieval.governed.evidence import RetrievalResult
@@ -34,7 +32,7 @@ class GovernedModeName(StrEnum):
 
 
 def retrieve(
-    base: Annotated[str, typer.Argument(help="Name of the knowledge base.", show_default=False)],
+    base: BaseName,
     query: Annotated[str, typer.Argument(help="The question.", show_default=False)],
     top_k: Annotated[int, typer.Option("--top-k", help="Most pieces of evidence, 1 to 20.")] = 5,
     all_tags: Annotated[list[str] | None, typer.Option("--all-tag", help="Evidence has this tag; repeatable.")] = None,
@@ -62,6 +60,7 @@ def retrieve(
             mode=mode.value if mode else None,
         )
         async with service_desk(workspace, organ, user, dict(os.environ)) as at:
+            await at.knowledge.retrieval.warm_up(base)
             return await at.knowledge.retrieval.retrieve(at.caller, request)
 
     found = asyncio.run(ask())

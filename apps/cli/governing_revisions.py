@@ -13,19 +13,17 @@ import typer
 
 from apps.cli.governed import (
     DEFAULT_ORGAN,
-    DEFAULT_WORKSPACE,
-    AsJson,
     Organ,
     PageNumber,
     PageSize,
     Reason,
     User,
     Version,
-    WorkspaceFolder,
     desk,
     show,
     show_page,
 )
+from apps.cli.options import DEFAULT_WORKSPACE, AsJson, WorkspaceFolder
 from lorebase.errors import NotFoundError, UsageError
 from lorebase.governance.states import RevisionState
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from apps.cli.options import DEFAULT_WORKSPACE, AsJson, WorkspaceFolder
+
 if TYPE_CHECKING:
     from lorebase.registry.base_changes import BaseChange
     from lorebase.registry.service import KnowledgeBases
@@ -19,11 +21,6 @@ card_type_app = typer.Typer(help="Card types: sections and fields of cards.", no
 kb_app.add_typer(source_type_app, name="source-type")
 kb_app.add_typer(card_type_app, name="card-type")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the envelope as JSON alone on stdout.")]
-WorkspaceFolder = Annotated[
-    Path, typer.Option("--workspace", "-w", envvar="LOREBASE_WORKSPACE", help="Folder of the workspace.")
-]
-DEFAULT_WORKSPACE = Path(".lorebase")
 BaseId = Annotated[str, typer.Argument(help="Id of the knowledge base.", show_default=False)]
 TypeId = Annotated[str, typer.Argument(help="Id of the type.", show_default=False)]
 Name = Annotated[str | None, typer.Option(help="Name for people, in any language.")]

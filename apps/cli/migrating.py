@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from apps.cli import exit_codes
+from apps.cli.options import DEFAULT_WORKSPACE, AsJson, WorkspaceFolder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,10 +37,8 @@ def migrate(
         str | None, typer.Option("--base", help="Id of the base; `default` for --root, all bases for the registry.")
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Move; without it only say what would be moved.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")] = False,
-    workspace: Annotated[
-        Path, typer.Option("--workspace", "-w", envvar="LOREBASE_WORKSPACE", help="Folder of the workspace.")
-    ] = Path(".lorebase"),
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
 ) -> None:
     """Move knowledge trees and memories of older layouts below the agent's root. Says what it would do; see --apply."""
     from apps.cli.output import console, print_json  # noqa: PLC0415 (as in `main`: --help answers at once)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from apps.cli.governed import DEFAULT_WORKSPACE, WorkspaceFolder
+from apps.cli.options import DEFAULT_WORKSPACE, WorkspaceFolder
 
 
 def serve(

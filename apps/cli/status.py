@@ -13,6 +13,7 @@ from lorebase.artifacts.lease import lease_in_force
 from lorebase.artifacts.snapshots import SnapshotStore
 from lorebase.artifacts.store import BaseLayout
 from lorebase.errors import NotFoundError
+from lorebase.governance.base_recipes import governed_elsewhere
 from lorebase.runs.journal import RunJournal
 from lorebase.runs.report import BuildReport
 
@@ -148,7 +149,7 @@ def _line(journal: RunJournal, run_id: str, building_run: str) -> RunLine:
 
 
 def _unknown(name: str, workspace: Workspace) -> NotFoundError:
-    return NotFoundError(
+    return governed_elsewhere(workspace.object_store, name) or NotFoundError(
         f"The workspace {workspace.folder} knows no knowledge base {name!r}.",
         remedy="Build it with `lorebase build RECIPE`, or name the right --workspace.",
     )

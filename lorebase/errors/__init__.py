@@ -10,10 +10,12 @@ LorebaseError
 │   ├── UsageError
 │   │   ├── NotFoundError
 │   │   │   └── UnknownIdError
+│   │   ├── InvalidDataSetError
 │   │   ├── InvalidDefinitionError
 │   │   ├── InvalidSelectionError
 │   │   │   ├── OverlappingSelectionError
 │   │   │   └── SelectionTooLongError
+│   │   ├── CardNotConfirmedError
 │   │   ├── SchemaError
 │   │   ├── MissingFieldError
 │   │   ├── OutputNotPassedError
@@ -28,7 +30,9 @@ LorebaseError
 │   ├── BudgetExceededError
 │   ├── NewerFormatError
 │   ├── CorruptObjectError
+│   ├── GateNotMetError
 │   ├── MigrationError
+│   ├── GovernedWorkError
 │   └── IndexMismatchError
 ├── CommandError              the caller of a governed command
 │   ├── InvalidInputError
@@ -114,6 +118,8 @@ from lorebase.errors.operators import (
     ConfigurationError,
     ConflictError,
     CorruptObjectError,
+    GateNotMetError,
+    GovernedWorkError,
     IndexMismatchError,
     MigrationError,
     MissingArtifactError,
@@ -126,7 +132,9 @@ from lorebase.errors.root import (
 )
 from lorebase.errors.usage import (
     AnswerContractError,
+    CardNotConfirmedError,
     ContractError,
+    InvalidDataSetError,
     InvalidDefinitionError,
     InvalidSelectionError,
     MissingFieldError,
@@ -144,6 +152,7 @@ __all__ = [
     "BudgetExceededError",
     "BuildCancelledError",
     "BuildFailedError",
+    "CardNotConfirmedError",
     "CommandError",
     "ConfigurationError",
     "ConflictError",
@@ -155,9 +164,12 @@ __all__ = [
     "DuplicateSourceError",
     "FileTooLargeError",
     "ForbiddenError",
+    "GateNotMetError",
+    "GovernedWorkError",
     "IdempotencyConflictError",
     "IndexMismatchError",
     "IndexNotReadyError",
+    "InvalidDataSetError",
     "InvalidDefinitionError",
     "InvalidInputError",
     "InvalidRecipeError",

@@ -66,10 +66,22 @@ class CorruptObjectError(OperatorError):
     code = "CORRUPT_OBJECT"
 
 
+class GateNotMetError(OperatorError):
+    """An evaluation stayed below a floor of its gate; `facts["missed"]` names metric, value and floor."""
+
+    code = "GATE_NOT_MET"
+
+
 class MigrationError(OperatorError):
     """A move of a knowledge tree cannot be done or went wrong. `facts["reason"]` is an UPPER_SNAKE reason."""
 
     code = "MIGRATION_FAILED"
+
+
+class GovernedWorkError(OperatorError):
+    """A flow over governed knowledge failed. Only the code of the cause is named: causes quote documents."""
+
+    code = "GOVERNED_WORK_FAILED"
 
 
 class IndexMismatchError(OperatorError):

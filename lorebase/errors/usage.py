@@ -23,6 +23,12 @@ class UnknownIdError(NotFoundError):
     code = "UNKNOWN_ID"
 
 
+class InvalidDataSetError(UsageError):
+    """A data set has faults, or does not fit the base it evaluates; `facts["faults"]` names each with its place."""
+
+    code = "INVALID_DATA_SET"
+
+
 class InvalidDefinitionError(UsageError):
     """A definition of an application cannot be registered: blank or repeated ids, references that lead nowhere."""
 
@@ -45,6 +51,12 @@ class SelectionTooLongError(InvalidSelectionError):
     """A reading is longer than the catalog's limit. Evidence is never cut. `facts` holds length and limit."""
 
     code = "SELECTION_TOO_LONG"
+
+
+class CardNotConfirmedError(UsageError):
+    """A card with faults is to be accepted, and nobody has confirmed it; `facts["faults_of_card"]` lists them."""
+
+    code = "CARD_NOT_CONFIRMED"
 
 
 class SchemaError(UsageError):

@@ -69,6 +69,17 @@ class BaseRecipes:
         return parse_recipe(reference.inline, name=f"the recipe of {base_id}") if reference.inline else None
 
 
+def governed_elsewhere(objects: ObjectStore, base_id: str) -> NotFoundError | None:
+    """What to tell somebody who looks for a snapshot of a base whose builds only make drafts; None for other bases."""
+    if not objects.exists(_key(base_id)):
+        return None
+    return NotFoundError(
+        f"The knowledge base {base_id!r} is governed: its builds make drafts and no snapshot.",
+        remedy="Use `lorebase retrieve` or `lorebase ask` with the --organ whose items it holds; `lorebase item list` "
+        "and `lorebase revision list` show what there is.",
+    )
+
+
 def usual_recipe(base_id: str) -> KnowledgeRecipe:
     """What a governed base is processed by where nobody says otherwise."""
     return KnowledgeRecipe(

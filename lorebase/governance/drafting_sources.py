@@ -7,23 +7,28 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections import Counter
 from collections.abc import Sequence
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import Protocol
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import select
 
 from lorebase.documents.model import SourceDocument
 from lorebase.documents.sources import FileSystem
-from lorebase.errors import CommandError, ConflictError, UnreadableDocumentError
+from lorebase.errors import CommandError, ConflictError, InvalidInputError, UnreadableDocumentError
 from lorebase.governance.base_recipes import BaseRecipes
 from lorebase.governance.context import Capability, PrincipalContext
-from lorebase.governance.drafts import Drafts
+from lorebase.governance.drafting_report import DraftAction, DraftedDocument, DraftingReport
+from lorebase.governance.drafts import DraftFields, Drafts
 from lorebase.governance.file_checks import Upload
 from lorebase.governance.items import Items
-from lorebase.governance.model import Item, Revision, RowId
+from lorebase.governance.model import Item, Revision
+from lorebase.governance.source_descriptions import (
+    Described,
+    DescribingWorkspace,
+    SourceDescriptions,
+    opened_descriptions,
+)
 from lorebase.governance.states import RevisionState
 from lorebase.governance.store import Store, live
 from lorebase.governance.tables import items, revisions
@@ -37,60 +42,36 @@ MAX_TITLE_CHARS = 255
 REASON = "build of the knowledge base"
 
 
-class SourceOpener(Protocol):
-    """Opens the sources of recipes."""
+class SourceOpener(DescribingWorkspace, Protocol):
+    """Opens the sources of recipes, and what reads them."""
 
     def open_source(self, url: str) -> tuple[FileSystem, str]:
         """The file system behind an address, and the folder in it."""
         ...
 
 
-class DraftAction(StrEnum):
-    """What became of a document."""
-
-    NEW_ITEM = "NEW_ITEM"
-    NEW_DRAFT = "NEW_DRAFT"
-    UPDATED_DRAFT = "UPDATED_DRAFT"
-    UNCHANGED = "UNCHANGED"
-    UNDER_REVIEW = "UNDER_REVIEW"
-    DELETED_ITEM = "DELETED_ITEM"
-    REJECTED = "REJECTED"
-
-
-class DraftedDocument(BaseModel):
-    """One document of a source."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    source: str
-    action: DraftAction
-    item_id: RowId | None = None
-    revision_id: RowId | None = None
-    error_code: str = ""
-    message: str = ""
-
-
-class DraftingReport(BaseModel):
-    """What a build of a governed recipe did.
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What there is of a document, and what is to become of it.
 
     Attributes:
-        documents: In the order of the scan.
-        missing_item_ids: Items of these sources whose document is gone. What is live of them stays live.
-        issues: Entries of the sources that were left out.
+        key: Key of its item.
+        action: What to do.
+        item: Its item; None for a new one.
+        newest: The newest revision of that.
+        lacks_fields: Whether it is a draft that no recipe has described yet.
     """
 
-    model_config = ConfigDict(frozen=True)
-
-    base_id: str
-    documents: tuple[DraftedDocument, ...]
-    missing_item_ids: tuple[RowId, ...] = ()
-    issues: tuple[Issue, ...] = ()
+    key: str
+    action: DraftAction
+    item: Item | None = None
+    newest: Revision | None = None
+    lacks_fields: bool = False
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many documents of each action."""
-        return {str(action): number for action, number in Counter(one.action for one in self.documents).items()}
+    def takes_content(self) -> bool:
+        """Whether the document becomes the content of a draft."""
+        return self.action in (DraftAction.NEW_ITEM, DraftAction.NEW_DRAFT, DraftAction.UPDATED_DRAFT)
 
 
 class SourceDrafts:
@@ -123,70 +104,105 @@ class SourceDrafts:
         """
         context.require(Capability.EDIT)
         recipe.validate()
-        return await asyncio.to_thread(self._draft, context, recipe, opener)
-
-    def _draft(self, context: PrincipalContext, recipe: KnowledgeRecipe, opener: SourceOpener) -> DraftingReport:
-        opened = {}
-        for spec in recipe.sources:
-            location = recipe.location_of(spec)
-            opened[spec.source_name] = OpenedSource(spec.as_source(location), *opener.open_source(location))
-        reader = SourceReader(opened, recipe.max_document_bytes)
-        documents, issues = reader.scan()
-        self._recipes.remember(recipe)
-        drafted = tuple(self._one(context, recipe.name, document, reader) for document in documents)
+        reader = await asyncio.to_thread(_reader_of, recipe, opener)
+        documents, issues = await asyncio.to_thread(reader.scan)
+        await asyncio.to_thread(self._recipes.remember, recipe)
+        drafted: list[DraftedDocument] = []
+        with opened_descriptions(recipe, opener, reader) as descriptions:
+            for document in documents:
+                done, found = await self._one(context, recipe.name, document, reader, descriptions)
+                drafted.append(done)
+                issues += found
         return DraftingReport(
             base_id=recipe.name,
-            documents=drafted,
-            missing_item_ids=self._missing(context, recipe, drafted),
+            documents=tuple(drafted),
+            missing_item_ids=await asyncio.to_thread(self._missing, context, recipe, drafted),
             issues=tuple(issues),
         )
 
-    def _one(
-        self, context: PrincipalContext, base_id: str, document: SourceDocument, reader: SourceReader
-    ) -> DraftedDocument:
+    async def _one(
+        self,
+        context: PrincipalContext,
+        base_id: str,
+        document: SourceDocument,
+        reader: SourceReader,
+        descriptions: SourceDescriptions | None,
+    ) -> tuple[DraftedDocument, tuple[Issue, ...]]:
         try:
-            return self._drafted(context, base_id, document, reader)
+            found = await asyncio.to_thread(self._found, context, base_id, document)
+            said = Described()
+            if descriptions is not None and (found.takes_content or found.lacks_fields):
+                said = await descriptions.of(document)
+            done = await asyncio.to_thread(self._drafted, context, base_id, document, reader, found, said)
         except (CommandError, UnreadableDocumentError, ConflictError) as error:
-            return DraftedDocument(
+            refused = DraftedDocument(
                 name=document.name,
                 source=document.source,
                 action=DraftAction.REJECTED,
                 error_code=error.code,
                 message=error.message,
             )
+            return refused, ()
+        return done, said.issues
 
-    def _drafted(
-        self, context: PrincipalContext, base_id: str, document: SourceDocument, reader: SourceReader
-    ) -> DraftedDocument:
-        def done(action: DraftAction, item: Item, revision: Revision | None = None) -> DraftedDocument:
-            return DraftedDocument(
-                name=document.name,
-                source=document.source,
-                action=action,
-                item_id=item.id,
-                revision_id=revision.id if revision else None,
-            )
-
+    def _found(self, context: PrincipalContext, base_id: str, document: SourceDocument) -> _Found:
         key = key_of(base_id, document)
         item = self._item(context, key)
-        if item is not None and item.is_deleted:
-            return done(DraftAction.DELETED_ITEM, item)
-        newest = self._newest(context, item) if item is not None else None
-        if item is not None and newest is not None and newest.sha256 == document.sha256:
-            return done(DraftAction.UNCHANGED, item, newest)
-        if item is not None and newest is not None and newest.status is RevisionState.REVIEWING:
-            return done(DraftAction.UNDER_REVIEW, item, newest)
-        content = reader.read_document(document)
         if item is None:
-            item = self._items.create(
-                context, base_id=base_id, knowledge_key=key, title=_title(document), reason=REASON
+            return _Found(key, DraftAction.NEW_ITEM)
+        if item.is_deleted:
+            return _Found(key, DraftAction.DELETED_ITEM, item)
+        newest = self._newest(context, item)
+        is_draft = newest is not None and newest.status is RevisionState.DRAFT
+        if newest is not None and newest.sha256 == document.sha256:
+            return _Found(key, DraftAction.UNCHANGED, item, newest, lacks_fields=is_draft and not newest.source_type)
+        if newest is not None and newest.status is RevisionState.REVIEWING:
+            return _Found(key, DraftAction.UNDER_REVIEW, item, newest)
+        return _Found(key, DraftAction.UPDATED_DRAFT if is_draft else DraftAction.NEW_DRAFT, item, newest)
+
+    def _drafted(
+        self,
+        context: PrincipalContext,
+        base_id: str,
+        document: SourceDocument,
+        reader: SourceReader,
+        found: _Found,
+        said: Described,
+    ) -> DraftedDocument:
+        action, item, revision = found.action, found.item, found.newest
+        fields, message = self._allowed(context, base_id, said.fields_over(revision))
+        if found.takes_content:
+            content = reader.read_document(document)
+            item = item or self._items.create(
+                context, base_id=base_id, knowledge_key=found.key, title=_title(document), reason=REASON
             )
-            return done(DraftAction.NEW_ITEM, item, self._take(context, item, None, document, content))
-        if newest is not None and newest.status is RevisionState.DRAFT:
-            return done(DraftAction.UPDATED_DRAFT, item, self._take(context, item, newest, document, content))
-        # Tags and fields that were reviewed go on; killed in between, the next build finds the copy as a draft.
-        copy = self._drafts.copy(context, newest.id, reason=REASON) if newest is not None else None
-        return done(DraftAction.NEW_DRAFT, item, self._take(context, item, copy, document, content))
+            if action is DraftAction.NEW_DRAFT and revision is not None:
+                # What was reviewed goes on; killed in between, the next build finds the copy as a draft.
+                revision = self._drafts.copy(context, revision.id, reason=REASON)
+            revision = self._take(context, item, revision, document, content, fields)
+        elif revision is not None and fields is not None:
+            action = DraftAction.UPDATED_DRAFT
+            revision = self._drafts.edit(context, revision.id, fields, version=revision.version, reason=REASON)
+        return DraftedDocument(
+            name=document.name,
+            source=document.source,
+            action=action,
+            item_id=item.id if item else None,
+            revision_id=revision.id if revision else None,
+            message=message,
+        )
+
+    def _allowed(
+        self, context: PrincipalContext, base_id: str, fields: DraftFields | None
+    ) -> tuple[DraftFields | None, str]:
+        """The fields, if a draft may have them; otherwise why the document goes without."""
+        if fields is None:
+            return None, ""
+        try:
+            self._drafts.check(context, base_id, fields)
+        except InvalidInputError as error:
+            return None, f"Drafted without what is said about it: {error}"
+        return fields, ""
 
     def _take(
         self,
@@ -195,6 +211,7 @@ class SourceDrafts:
         draft: Revision | None,
         document: SourceDocument,
         content: bytes,
+        fields: DraftFields | None,
     ) -> Revision:
         return self._uploads.add_file(
             context,
@@ -202,6 +219,7 @@ class SourceDrafts:
             Upload(document.name.rpartition("/")[2], io.BytesIO(content), ""),
             draft_version=draft.version if draft else None,
             on_duplicate=OnDuplicate.REUSE_DRAFT if draft else OnDuplicate.NEW_REVISION,
+            fields=fields,
             reason=REASON,
         )
 
@@ -226,6 +244,14 @@ class SourceDrafts:
         with self._store.database.reading() as connection:
             rows = list(connection.execute(query.order_by(items.c.id)))
         return tuple(row.id for row in rows if row.knowledge_key.startswith(prefixes) and row.id not in seen)
+
+
+def _reader_of(recipe: KnowledgeRecipe, opener: SourceOpener) -> SourceReader:
+    opened = {}
+    for spec in recipe.sources:
+        location = recipe.location_of(spec)
+        opened[spec.source_name] = OpenedSource(spec.as_source(location), *opener.open_source(location))
+    return SourceReader(opened, recipe.max_document_bytes)
 
 
 def key_of(base_id: str, document: SourceDocument) -> str:

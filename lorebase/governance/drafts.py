@@ -72,13 +72,12 @@ class Drafts:
             InvalidInputError: A field is out of range, or not what its source type declares.
         """
         context.require(Capability.EDIT)
-        values = self._checked(fields or DraftFields())
         with self._store.database.reading() as connection:
             item = item_of(connection, context, item_id)
-        self._require_declared(item.base_id, values)
+        values = self.columns_of(item.base_id, fields or DraftFields())
 
         def insert(connection: Connection, item: Item) -> int:
-            self._require_known_tags(connection, context, values)
+            self.require_known_tags(connection, context, values)
             return self.insert(connection, context, item, values, reason=reason)
 
         return self.in_new_draft(context, item_id, insert)
@@ -101,6 +100,35 @@ class Drafts:
             return self.insert(connection, context, item, values, reason=reason)
 
         return self.in_new_draft(context, item_id, insert)
+
+    def columns_of(self, base_id: str, fields: DraftFields) -> dict[str, Any]:
+        """Column values of a draft with these fields.
+
+        Raises:
+            InvalidInputError: A field is out of range, or not what its source type declares.
+        """
+        values = self._checked(fields)
+        self._require_declared(base_id, values)
+        return values
+
+    def check(self, context: PrincipalContext, base_id: str, fields: DraftFields) -> None:
+        """Pass where a draft of a base may have these fields.
+
+        Raises:
+            InvalidInputError: A field is out of range, or not what its source type declares.
+        """
+        values = self.columns_of(base_id, fields)
+        with self._store.database.reading() as connection:
+            self.require_known_tags(connection, context, values)
+
+    def require_known_tags(self, connection: Connection, context: PrincipalContext, values: Mapping[str, Any]) -> None:
+        """Go on only with tags of the organisation's dictionary, where the workspace wants that.
+
+        Raises:
+            InvalidInputError: A tag is not in it.
+        """
+        if self._store.settings.only_known_tags and values.get("tags_json"):
+            require_known(connection, context, values["tags_json"])
 
     def edit(
         self, context: PrincipalContext, revision_id: int, fields: DraftFields, *, version: int, reason: str = ""
@@ -210,7 +238,7 @@ class Drafts:
         with self._store.database.transaction() as connection:
             revision = revision_of(connection, context, revision_id, lock=True)
             require_version(revision, version)
-            self._require_known_tags(connection, context, values)
+            self.require_known_tags(connection, context, values)
             self._store.change_revision(connection, context, revision, Command.EDIT, reason=reason, values=values)
             return revision_of(connection, context, revision_id)
 
@@ -225,10 +253,6 @@ class Drafts:
         if fields.metadata is not None:
             checked["metadata"] = checked_metadata(fields.metadata)
         return columns_of(checked)
-
-    def _require_known_tags(self, connection: Connection, context: PrincipalContext, values: Mapping[str, Any]) -> None:
-        if self._store.settings.only_known_tags and values.get("tags_json"):
-            require_known(connection, context, values["tags_json"])
 
     def _require_declared(self, base_id: str, values: Mapping[str, Any]) -> None:
         if self._metadata_rules is None:

@@ -72,6 +72,27 @@ class FeedbackQueue:
             )  # fmt: skip
             return self._get(connection, context, feedback_id)
 
+    def report_once(
+        self, context: PrincipalContext, revision_id: int, kind: FeedbackKind, *, chunk_id: int, note: str = ""
+    ) -> Feedback:
+        """As `report`, where no open remark of that kind is on the chunk; otherwise that one.
+
+        For remarks that a program makes: the same question asked a hundred times is one thing to look at.
+        """
+        context.require(Capability.FEEDBACK)
+        query = select(feedbacks).where(
+            live(feedbacks, context),
+            feedbacks.c.revision_id == revision_id,
+            feedbacks.c.chunk_id == chunk_id,
+            feedbacks.c.kind == kind.value,
+            feedbacks.c.status == FeedbackStatus.OPEN.value,
+        )
+        with self._store.database.reading() as connection:
+            row = connection.execute(query.order_by(feedbacks.c.id).limit(1)).one_or_none()
+        if row is not None:
+            return Feedback.from_row(row)
+        return self.report(context, revision_id, kind, chunk_id=chunk_id, note=note)
+
     def list(
         self,
         context: PrincipalContext,

@@ -104,6 +104,13 @@ class Items:
         with self._store.database.reading() as connection:
             return page_of(connection, Item, query.order_by(items.c.id), page_number, page_size)
 
+    def has_any(self, context: PrincipalContext, base_id: str) -> bool:
+        """Whether the organisation has, or ever had, topics in a knowledge base: then the base is governed for it."""
+        context.require(Capability.READ)
+        query = select(items.c.id).where(items.c.organ_id == context.organ_id, items.c.base_id == base_id)
+        with self._store.database.reading() as connection:
+            return connection.execute(query.limit(1)).scalar() is not None
+
     def delete(self, context: PrincipalContext, item_id: int, *, version: int, reason: str = "") -> None:
         """Delete a topic logically; its history, its originals and its key stay.
 

@@ -68,7 +68,7 @@ class RevisionChunker:
         parsed = await _parsed(base, revision, source, context)
         on_stage(Stage.CHUNK)
         inputs: dict[str, Sequence[Any]] = {PARSED_DOCUMENTS.name: [parsed], SOURCE_DOCUMENTS.name: [source]}
-        chunks: Sequence[Chunk] = (await _run(base.split, inputs, context)).rows
+        chunks: Sequence[Chunk] = (await run_step(base.split, inputs, context)).rows
         if not chunks:
             raise UnreadableDocumentError(f"Revision {revision.id} yields no text.", reason="NO_TEXT")
         if base.embed is None:
@@ -141,7 +141,7 @@ async def _parsed(
 ) -> ParsedItem:
     if revision.source_kind == "faq":
         return ParsedItem(fingerprint("faq", revision.sha256), faq_document(source, revision.faq))
-    report = await _run(base.parse, {SOURCE_DOCUMENTS.name: [source]}, context)
+    report = await run_step(base.parse, {SOURCE_DOCUMENTS.name: [source]}, context)
     if report.rows:
         found: ParsedItem = report.rows[0]
         return found
@@ -151,7 +151,14 @@ async def _parsed(
     raise MalformedAnswerError(f"The parser did not read revision {revision.id} ({code}).", dependency="parser")
 
 
-async def _run(step: Step, rows: Mapping[str, Sequence[Any]], context: StepExecutionContext) -> PartitionReport[Any]:
+async def run_step(
+    step: Step, rows: Mapping[str, Sequence[Any]], context: StepExecutionContext
+) -> PartitionReport[Any]:
+    """What a step makes of these rows, by artifact; nothing is kept.
+
+    Raises:
+        LorebaseError: The step's.
+    """
     optional: dict[str, Sequence[Any]] = {kind.name: () for kind in step.reads_if_present}
     (report,) = await step.run_partitions([Partition(0, step.type_name, {**optional, **rows})], context)
     return report

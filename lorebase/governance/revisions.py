@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import select
 
 from lorebase.errors import RevisionInUseError
@@ -57,6 +59,15 @@ class Revisions:
                 item_of(connection, context, item_id, also_deleted=True)
                 query = query.where(revisions.c.item_id == item_id)
             return page_of(connection, Revision, query.order_by(revisions.c.id.desc()), page_number, page_size)
+
+    def numbers(self, context: PrincipalContext, revision_ids: Collection[int]) -> dict[int, int]:
+        """The number of each of these revisions in its topic, by id; those of other organisations are left out."""
+        context.require(Capability.READ)
+        query = select(revisions.c.id, revisions.c.revision_number).where(
+            revisions.c.organ_id == context.organ_id, revisions.c.id.in_(revision_ids)
+        )
+        with self._store.database.reading() as connection:
+            return {row.id: row.revision_number for row in connection.execute(query)} if revision_ids else {}
 
     def original(self, context: PrincipalContext, revision_id: int) -> bytes:
         """What was taken in, byte for byte; canonical JSON for FAQ entries.

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 from lorebase.errors import DraftConflictError, DuplicateSourceError, InvalidStateError, VersionConflictError
 from lorebase.governance.content import file_columns
 from lorebase.governance.context import Capability, PrincipalContext
-from lorebase.governance.drafts import Drafts
+from lorebase.governance.drafts import DraftFields, Drafts
 from lorebase.governance.file_checks import Upload, checked_file
 from lorebase.governance.model import Item, Revision
 from lorebase.governance.originals import Originals
@@ -45,6 +45,7 @@ class Uploads:
         *,
         draft_version: int | None = None,
         on_duplicate: OnDuplicate | None = None,
+        fields: DraftFields | None = None,
         reason: str = "",
     ) -> Revision:
         """Make a file the content of the item's draft, or of a new draft where it has none.
@@ -58,11 +59,12 @@ class Uploads:
             draft_version: Version of the item's draft as the caller saw it; None where the caller saw no draft.
             on_duplicate: The choice where the organisation holds the same file: REUSE_DRAFT puts it into the item's
                 draft all the same, NEW_REVISION into a new draft.
+            fields: What the draft says about the file; None leaves that as it is.
             reason: Why, for the record.
 
         Raises:
             RejectedFileError: See `checked_file`.
-            InvalidInputError: See `checked_file`.
+            InvalidInputError: See `checked_file`; or a field is out of range, or not what its source type declares.
             DuplicateSourceError: The organisation holds the same file, and nothing was chosen; lists where.
             DraftConflictError: A new draft is wanted, and there is one.
             ReviewInProgressError: A new draft is needed, and a revision of the item is under review.
@@ -70,6 +72,7 @@ class Uploads:
         """
         context.require(Capability.EDIT)
         with self._store.database.reading() as connection:
+            base_id = item_of(connection, context, item_id).base_id
             self._target(connection, context, item_id, draft_version, on_duplicate)
         file = checked_file(
             upload, max_bytes=self._store.settings.max_file_bytes, check_container=self._check_container
@@ -77,11 +80,13 @@ class Uploads:
         if on_duplicate is None:
             with self._store.database.reading() as connection:
                 self._require_new(connection, context, item_id, file.sha256)
-        values = file_columns(file, self._originals.keep(context.organ_id, file.content))
+        said = self._drafts.columns_of(base_id, fields) if fields is not None else {}
+        values = file_columns(file, self._originals.keep(context.organ_id, file.content)) | said
 
         def write(connection: Connection, item: Item) -> int:
             if on_duplicate is None:
                 self._require_new(connection, context, item_id, file.sha256)
+            self._drafts.require_known_tags(connection, context, said)
             draft = self._target(connection, context, item.id, draft_version, on_duplicate)
             if draft is None:
                 return self._drafts.insert(connection, context, item, values, reason=reason)

@@ -21,6 +21,12 @@ class ResultDocument(_Frozen):
     source: str
     source_type: str = Field("", description="What kind of document it is; empty where nothing classifies.")
     revision_id: str = Field("", description="Version of the document that the result was cut from.")
+    revision_number: int | None = Field(None, description="Governed items: which of its revisions that is, from 1.")
+
+    @property
+    def pin(self) -> str:
+        """What names this version of the document; of a governed item its revision's id and number."""
+        return self.revision_id if self.revision_number is None else f"{self.revision_id}/{self.revision_number}"
 
 
 class Citation(_Frozen):

@@ -106,14 +106,25 @@ def test_who_submitted_does_not_approve(desk: Desk, policy: Path) -> None:
     assert desk.json("revision", "show", draft["id"])["status"] == "REVIEWING"
 
 
-def test_lists_for_people_have_a_line_a_record(desk: Desk) -> None:
+def test_lists_for_people_have_a_line_a_record_below_the_names_of_their_columns(desk: Desk) -> None:
     desk.json("item", "create", "handbook", "travel", "差旅费")
 
     listed = desk.run("item", "list").splitlines()
 
-    assert len(listed) == 2
-    assert listed[0].endswith("handbook  travel  差旅费")
-    assert listed[1] == "1 of 1, page 1 of 1."
+    assert listed[0] == "id  base_id  knowledge_key  title"
+    assert listed[1].endswith("handbook  travel  差旅费")
+    assert listed[2:] == ["1 of 1, page 1 of 1."]
+
+
+def test_a_record_for_people_leaves_out_what_says_nothing(desk: Desk) -> None:
+    item = desk.json("item", "create", "handbook", "travel", "差旅费")["id"]
+
+    shown = desk.run("revision", "draft", item)
+
+    assert "version  0\n" in shown
+    assert "published_at  -\n" in shown
+    assert "file_name" not in shown
+    assert "is_deleted" not in shown
 
 
 def test_feedback_is_reported_listed_and_closed(desk: Desk, policy: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from lorebase.errors import ConfigurationError
 from lorebase.governance.database import Database
-from lorebase.governance.drafting_sources import DraftingReport
+from lorebase.governance.drafting_report import DraftingReport
 from lorebase.governance.drafts import DraftFields
 from lorebase.governance.states import RevisionState
 from lorebase.recipes.loading import parse_recipe
@@ -26,6 +26,22 @@ models: {embedding: {provider: local}}
 procedures: [{use: hybrid_index}]
 """
 
+CLASSIFYING = """
+name: handbook
+governance: reviewed
+sources: [{folder: documents}]
+models: {embedding: {provider: local}}
+procedures:
+  - name: classification
+    steps:
+      - parse_documents
+      - classify_documents:
+          source_types:
+            - {id: contract, signals: [合同, contract], metadata_fields: [{key: amount, label: 金额, type: number}]}
+          metadata: [{files: ["差旅/**"], tags: [差旅]}]
+  - use: hybrid_index
+"""
+
 
 @pytest.fixture
 async def world(database: Database, tmp_path: Path) -> AsyncIterator[KnowledgeWorld]:
@@ -35,8 +51,8 @@ async def world(database: Database, tmp_path: Path) -> AsyncIterator[KnowledgeWo
     await made.close()
 
 
-async def build(world: KnowledgeWorld) -> DraftingReport:
-    recipe = parse_recipe(RECIPE, folder=world.workspace.folder)
+async def build(world: KnowledgeWorld, text: str = RECIPE) -> DraftingReport:
+    recipe = parse_recipe(text, folder=world.workspace.folder)
     return await world.knowledge.drafting.draft(AUTHOR, recipe, world.workspace)
 
 
@@ -115,3 +131,60 @@ async def test_a_governed_recipe_is_never_built_into_a_snapshot(world: Knowledge
 
     with pytest.raises(ConfigurationError, match="become drafts"):
         await RecipeBuilder(world.workspace).build(recipe)
+
+
+async def test_reviewers_see_the_type_and_the_fields_that_the_source_states(
+    world: KnowledgeWorld, tmp_path: Path
+) -> None:
+    """X-03."""
+    contract = "---\namount: 300\nparty: Harbour\n---\n\n# Contract\n\nThe berth is rented."
+    write_documents(tmp_path, {"contract.md": contract, "contract.md.meta.yaml": "tags: [signed]\namount: 400\n"})
+
+    report = await build(world, CLASSIFYING)
+    again = await build(world, CLASSIFYING)
+
+    drafts = {
+        document.name: world.governance.revisions.get(AUTHOR, document.revision_id or 0)
+        for document in report.documents
+    }
+    told, by_rule = drafts["contract.md"], drafts["差旅/报销.md"]
+    assert (told.source_type, told.tags, told.metadata["amount"]) == ("contract", ("signed",), 400)
+    assert (by_rule.source_type, by_rule.tags) == ("document", ("差旅",))
+    assert set(actions(again).values()) == {"UNCHANGED"}
+    assert world.workspace.opened_embedders == 0
+
+
+async def test_what_people_gave_a_revision_stays_under_what_its_changed_source_states(
+    world: KnowledgeWorld, tmp_path: Path
+) -> None:
+    """X-03, K-034."""
+    report = await build(world)
+    draft = world.governance.revisions.get(AUTHOR, report.documents[0].revision_id or 0)
+    given = DraftFields(tags=["fees"], source_type="policy", metadata={"owner": "Finance", "year": 2024})
+    draft = world.governance.drafts.edit(AUTHOR, draft.id, given, version=draft.version)
+    await world.knowledge.worker("worker-1").run_next(world.started(draft).id)
+    write_documents(
+        tmp_path, {"travel.md": "---\nyear: 2026\n---\n\nWithin 10 days.", "travel.md.meta.yaml": "tags: new"}
+    )
+
+    changed = await build(world, CLASSIFYING)
+
+    (drafted,) = world.governance.revisions.list(AUTHOR, item_id=draft.item_id, status=RevisionState.DRAFT).records
+    assert actions(changed)["travel.md"] == "NEW_DRAFT"
+    assert (drafted.tags, drafted.source_type) == (("fees", "new"), "policy")
+    assert drafted.metadata == {"owner": "Finance", "year": 2026}
+
+
+async def test_a_description_that_is_refused_is_said_and_the_document_goes_without(
+    world: KnowledgeWorld, tmp_path: Path
+) -> None:
+    """X-03."""
+    write_documents(tmp_path, {"travel.md.meta.yaml": "owner: [a", "差旅/报销.md.meta.yaml": f"tags: [{'长' * 65}]"})
+
+    report = await build(world, CLASSIFYING)
+
+    travel, long = report.documents
+    assert ("METADATA_UNREADABLE", "travel.md") in {(issue.code, issue.subject.name) for issue in report.issues}
+    assert (travel.message, str(long.action)) == ("", "NEW_ITEM")
+    assert "64" in long.message
+    assert world.governance.revisions.get(AUTHOR, long.revision_id or 0).tags == ()

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from apps.cli.main import app
-from lorebase.errors import ReleaseConflictError
+from lorebase.errors import NotFoundError, ReleaseConflictError
 
 RECIPE = """
 name: handbook
@@ -18,6 +18,7 @@ governance: reviewed
 sources: [{folder: documents}]
 procedures: [{use: full_text_index}]
 """
+QUESTION = "差旅报销须在几天内提交？"
 
 
 class Desk:
@@ -39,7 +40,7 @@ class Desk:
 
 
 def test_a_document_goes_from_its_folder_to_evidence_and_is_withdrawn(tmp_path: Path) -> None:
-    """K-030, K-046, K-061, K-074, X-09, C155."""
+    """K-030, K-046, K-061, K-070, K-074, X-01, X-09, C155."""
     desk = Desk(tmp_path / "workspace")
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "差旅.md").write_text("# 报销\n\n差旅报销须在三十天内提交。\n", encoding="utf-8")
@@ -55,10 +56,12 @@ def test_a_document_goes_from_its_folder_to_evidence_and_is_withdrawn(tmp_path: 
     published = desk.json("release", "publish", revision, "--version", "0", "--reason", "reviewed")
     found = desk.json("retrieve", "handbook", "差旅报销期限")
     (evidence,) = found["evidence"]
+    answered = desk.json("ask", "handbook", QUESTION)
     with pytest.raises(ReleaseConflictError):
         desk.run("release", "offline", item, "--version", "0")
     desk.run("release", "offline", item, "--version", "1")
     after = desk.run("retrieve", "handbook", "差旅报销期限")
+    unanswered = desk.json("ask", "handbook", QUESTION)
     cited = desk.json("citation", evidence["revision_id"], evidence["chunk_id"])
     back = desk.json("release", "rollback", revision, "--version", "2")
     reconciled = desk.json("release", "reconcile", "handbook")
@@ -69,6 +72,22 @@ def test_a_document_goes_from_its_folder_to_evidence_and_is_withdrawn(tmp_path: 
     assert "三十天内提交" in evidence["text"]
     assert evidence["citation"]["heading_path"] == ["报销"]
     assert after.strip() == "No evidence."
+    assert (answered["text"], answered["sources"][0]["revision_id"]) == ("差旅报销须在三十天内提交。[1]", revision)
+    assert unanswered["kind"] == "no_evidence"
     assert (cited["status"], cited["text"]) == ("withdrawn", "")
     assert back["release"]["version"] == 3
     assert reconciled["repairs"] == []
+
+
+def test_other_organisations_are_told_that_a_base_is_governed_and_nothing_of_it(tmp_path: Path) -> None:
+    """K-062."""
+    desk = Desk(tmp_path / "workspace")
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "差旅.md").write_text("差旅报销须在三十天内提交。\n", encoding="utf-8")
+    (tmp_path / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
+    desk.run("build", str(tmp_path / "recipe.yaml"))
+
+    with pytest.raises(NotFoundError, match="is governed"):
+        desk.run("ask", "handbook", QUESTION, "--organ", "8")
+    with pytest.raises(NotFoundError, match="is governed"):
+        CliRunner().invoke(app, ["search", "handbook", "x", "-w", str(desk.workspace)], catch_exceptions=False)

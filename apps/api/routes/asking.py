@@ -1,13 +1,14 @@
-"""Searching and asking a base without governance; a client that goes away stops the work."""
+"""Searching a base without governance, and asking any base; a client that goes away stops the work."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Literal
 
 from fastapi import APIRouter
 from fastapi.sse import format_sse_event
 from pydantic import Field
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
@@ -23,6 +24,8 @@ from lorebase.retrieval.model import QueryResult
 from lorebase.retrieval.request import DEFAULT_TOP_K, MAX_QUERY_CHARS, MAX_TOP_K
 
 router = APIRouter(prefix="/v1/bases", tags=["asking"])
+
+Ask = Callable[[OperationContext[None]], Awaitable[AnsweredQuestion]]
 
 Mode = Literal[
     "vector_search", "full_text_search", "hybrid_search", "graph_search", "rerank_search", "rewrite_search",
@@ -71,9 +74,13 @@ async def search_base(
 async def ask_base(
     request: Request, name: BaseName, body: AskRequest, caller: Caller, services: ServicesOf
 ) -> AnsweredQuestion:
-    """Answer a question with numbered citations, or say that there is no evidence."""
-    base = await _base_of(caller, services, name)
-    return await _answered(request, base, body, services, Cancellation())
+    """Answer a question with numbered citations, or say that there is no evidence.
+
+    Where the caller's organisation has governed items in the base, what is live of them answers; otherwise what was
+    built. Where a person has to answer, `takeover` says whether operators were told.
+    """
+    ask = await _asking_of(caller, services, name, body)
+    return await _answered(request, ask, services, Cancellation())
 
 
 @router.post(
@@ -88,9 +95,9 @@ async def stream_answer(
 
     The stream begins when the answer has passed its checks; until then errors have their own status.
     """
-    base = await _base_of(caller, services, name)
+    ask = await _asking_of(caller, services, name, body)
     signal = Cancellation()
-    answered = await _answered(request, base, body, services, signal)
+    answered = await _answered(request, ask, services, signal)
     return StreamingResponse(_events(answered, signal), media_type="text/event-stream")
 
 
@@ -99,10 +106,18 @@ async def _base_of(caller: Caller, services: Services, name: str) -> KnowledgeBa
     return await services.bases.of(caller, name)
 
 
-async def _answered(
-    request: Request, base: KnowledgeBase, body: AskRequest, services: Services, signal: Cancellation
-) -> AnsweredQuestion:
-    work = base.ask(body.question, options=body.as_options(), context=OperationContext(app=None, signal=signal))
+async def _asking_of(caller: Caller, services: Services, name: str, body: AskRequest) -> Ask:
+    """Who answers: governed knowledge where the organisation has any in the base."""
+    options = body.as_options()
+    if await run_in_threadpool(services.governance.items.has_any, caller, name):
+        governed = services.knowledge.asking
+        return lambda context: governed.ask(caller, name, body.question, options=options, context=context)
+    base = await _base_of(caller, services, name)
+    return lambda context: base.ask(body.question, options=options, context=context)
+
+
+async def _answered(request: Request, ask: Ask, services: Services, signal: Cancellation) -> AnsweredQuestion:
+    work = ask(OperationContext(app=None, signal=signal))
     async with services.indexes.used():
         return await while_connected(request, work, seconds=services.settings.ask_seconds, signal=signal)
 

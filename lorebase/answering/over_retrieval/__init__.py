@@ -7,7 +7,7 @@ from lorebase.answering.over_retrieval.asking import AskPorts
 from lorebase.answering.over_retrieval.conflicts import diverging_figures
 from lorebase.answering.over_retrieval.evidence import Evidence, EvidencePassage, Found
 from lorebase.answering.over_retrieval.options import AskOptions
-from lorebase.answering.over_retrieval.records import AnsweredQuestion, AnswerSource, AnswerUsage
+from lorebase.answering.over_retrieval.records import AnsweredQuestion, AnswerSource, AnswerUsage, Takeover
 
 __all__ = [
     "AnswerSource",
@@ -19,5 +19,6 @@ __all__ = [
     "Evidence",
     "EvidencePassage",
     "Found",
+    "Takeover",
     "diverging_figures",
 ]

@@ -17,6 +17,7 @@ from lorebase.answering.over_retrieval.records import (
     AnsweredQuestion,
     AnswerUsage,
     CheckOutcome,
+    Takeover,
 )
 from lorebase.answering.over_retrieval.runner import ChatRunner
 from lorebase.answering.over_retrieval.wording import INSTEAD
@@ -31,6 +32,7 @@ from lorebase.registry.intents import Intent, Predicate, route_by_rules
 from lorebase.retrieval.request import checked_request
 
 _PASSED = AnswerCheckOutcomes(local=CheckOutcome(status="passed"), review=CheckOutcome(status="passed"))
+_UNGOVERNED = Takeover(recorded=False, reason="UNGOVERNED_BASE")
 _ANSWERED = (Predicate.QUERY_KNOWLEDGE, Predicate.UNKNOWN)
 
 
@@ -105,7 +107,7 @@ class Answerer:
         evidence, draft = result.item.data, result.value
         text, sources = ("", ()) if isinstance(draft, Unset) else numbered_answer(draft.answer.text, evidence)
         taken = models.taken(result.item.id)
-        return AnsweredQuestion(
+        answered = AnsweredQuestion(
             question=evidence.question,
             status=result.status,
             kind=None if isinstance(draft, Unset) else draft.kind,
@@ -130,6 +132,8 @@ class Answerer:
                 output_tokens=taken.output_tokens,
             ),
         )
+        # Whoever knows a queue of feedback puts what became of it in its place.
+        return answered.model_copy(update={"takeover": _UNGOVERNED}) if answered.needs_person else answered
 
     def _instead(self, question: str, intent: Intent) -> AnsweredQuestion:
         language = language_of(question)

@@ -58,7 +58,7 @@ class AskPorts:
 
     Attributes:
         search: Finds evidence.
-        judge: Decides whether it is enough.
+        judge: Decides whether it is enough, where the search does not.
         conflicts: Tells which of it contradicts itself.
         chat: Writes and reviews; None to quote the evidence.
         session_id: Of the requests to the chat model.
@@ -113,7 +113,7 @@ class RetrievalReader:
         ports = context.app.ports
         found = await ports.search(task_input.question)
         passages = evidence_passages(found.result.results, context.app.max_passages)
-        verdict = ports.judge(task_input.question, found.result.results, found.profile)
+        verdict = found.verdict or ports.judge(task_input.question, found.result.results, found.profile)
         answerable = verdict.answerable and bool(passages)
         evidence = Evidence(
             question=task_input.question,

@@ -45,10 +45,12 @@ class Found:
     Attributes:
         result: The results, best first.
         profile: Profile of the vectors behind them; None where there are none.
+        verdict: Whether they are enough evidence, where the search has decided that already.
     """
 
     result: QueryResult
     profile: EmbeddingProfile | None = None
+    verdict: Verdict | None = None
 
 
 class Search(Protocol):
@@ -147,7 +149,7 @@ def _passage_of(result: SearchResult) -> EvidencePassage:
     language = language_of(result.text)
     document = KnowledgeDocument(
         id=result.document.id,
-        revision=result.document.revision_id or result.chunk_id,
+        revision=result.document.pin or result.chunk_id,
         locale=language,
         parts=(KnowledgeSection(result.chunk_id, (result.text,)),),
     )

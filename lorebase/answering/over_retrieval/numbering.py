@@ -24,7 +24,7 @@ def _source(number: int, passage: EvidencePassage) -> AnswerSource:
     return AnswerSource(
         number=number,
         snapshot_id=passage.snapshot.id,
-        revision_id=passage.snapshot.revision,
+        revision_id=result.document.revision_id or passage.snapshot.revision,
         chunk_id=result.chunk_id,
         document=result.document,
         citation=result.citation,

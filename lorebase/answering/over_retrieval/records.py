@@ -52,6 +52,18 @@ class AnswerUsage(_Frozen):
     output_tokens: int = 0
 
 
+class Takeover(_Frozen):
+    """That a person has to answer, and whether operators were told so."""
+
+    recorded: bool = Field(description="Whether it is in the operators' queue of feedback.")
+    reason: Literal["", "UNGOVERNED_BASE", "FORBIDDEN", "NOTHING_CITED"] = Field(
+        "",
+        description="Why it is not: a base without governance has no such queue, the caller may give no feedback, or "
+        "there was no evidence to give it on.",
+    )
+    feedback_ids: tuple[str, ...] = Field((), description="What was recorded, on what the answer would have cited.")
+
+
 class AnsweredQuestion(_Frozen):
     """A question with its answer. The numbers cited in the text are those of the sources, in order of first use."""
 
@@ -77,6 +89,12 @@ class AnsweredQuestion(_Frozen):
     model: str = Field("", description="Chat model; empty without one.")
     prompt_version: str = Field("", description="Digest of the prompts; empty without a model.")
     usage: AnswerUsage = AnswerUsage()
+    takeover: Takeover | None = Field(None, description="Set where a person has to answer: blocked, or hand_over.")
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether nobody but a person can answer; a base that holds no evidence is no such case."""
+        return self.status == "blocked" or self.kind == "hand_over"
 
     @model_validator(mode="after")
     def _numbers_agree(self) -> AnsweredQuestion:

@@ -21,6 +21,8 @@ from lorebase.retrieval.governed.settings import RetrievalSettings
 from lorebase.retrieval.model import ComponentScores, QueryResult, SearchResult
 from lorebase.retrieval.search import Retriever
 
+_NOBODY = 0
+"""Organisations count from 1."""
 _TRIES = 2
 """A switch that was committed while a query ran is seen by its second try."""
 
@@ -75,6 +77,19 @@ class GovernedRetrieval:
                 budget_seconds=budget_seconds,
             ) from error
 
+    async def warm_up(self, base_id: str) -> None:
+        """Load model and indexes of a base by a search for nobody, so that the first retrieval has its whole budget.
+
+        For processes that end after a few questions; a server is warm after its first ones.
+
+        Raises:
+            UnsupportedModeError: The base has no index.
+            DependencyError: Embedder, index or database did not answer.
+        """
+        base = await self._bases.open(base_id)
+        request = RetrievalRequest(base_id=base_id, query="warm up 预热")
+        await self._search(base, _best_mode(base), LiveChunks(self._store, _NOBODY, base_id), _NOBODY, request)
+
     async def _retrieve(self, context: PrincipalContext, request: RetrievalRequest) -> RetrievalResult:
         base = await self._bases.open(request.base_id)
         mode = request.mode or _best_mode(base)
@@ -128,6 +143,9 @@ class GovernedRetrieval:
         profile = self._profile(base) if mode != "full_text_search" else None
         good = [result for result in results if self._is_evidence(result, profile)]
         verdict = self._verdict(request.query, good, profile)
+        if results and not good:
+            # Something was found, though nothing above the floor.
+            verdict = verdict.model_copy(update={"reason": "LOW_RELEVANCE"})
         if not verdict.answerable:
             return RetrievalResult(answerable=False, reason="NO_EVIDENCE", mode=mode, verdict=verdict)
         evidence = tuple(evidence_of(result, rank) for rank, result in enumerate(good[: request.top_k], start=1))

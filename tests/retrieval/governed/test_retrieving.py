@@ -82,7 +82,16 @@ async def test_a_question_about_something_else_has_no_evidence(world: KnowledgeW
     found = await world.retrieve(query)
 
     assert (found.answerable, found.reason, found.evidence) == (False, "NO_EVIDENCE", ())
-    assert found.source_status == "unavailable"
+    assert (found.source_status, found.verdict.reason) == ("unavailable", "LOW_RELEVANCE")
+
+
+async def test_where_nothing_is_live_nothing_is_found(world: KnowledgeWorld) -> None:
+    """C152."""
+    await world.ready(world.item("travel"), handbook(30))
+
+    found = await world.retrieve()
+
+    assert (found.answerable, found.verdict.reason) == (False, "NOTHING_FOUND")
 
 
 @pytest.mark.parametrize(
