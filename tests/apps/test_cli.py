@@ -97,7 +97,8 @@ def test_search_as_json_has_the_published_shape(built: Path) -> None:
     assert found["mode"] == "full_text_search"
     best = found["results"][0]
     assert set(best) == {
-        "rank", "score", "chunk_id", "text", "document", "citation", "scores", "graph_paths", "provenance", "card", "faq",
+        "rank", "score", "chunk_id", "text", "document", "citation",
+        "scores", "graph_paths", "provenance", "card", "faq",
     }  # fmt: skip
     assert best["document"]["name"] == "数据.csv"
     assert (best["citation"]["first_row"], best["citation"]["last_row"]) == (1, 2)
