@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from fastapi.sse import format_sse_event
@@ -31,6 +31,20 @@ Mode = Literal[
     "vector_search", "full_text_search", "hybrid_search", "graph_search", "rerank_search", "rewrite_search",
     "multihop_search", "card_search", "faq_search",
 ]  # fmt: skip
+
+
+STREAM_EVENT: dict[str, Any] = {
+    "type": "object",
+    "description": "One server-sent event; `data` is JSON.",
+    "properties": {
+        "event": {
+            "type": "string",
+            "enum": ["bubble_start", "text_delta", "bubble_end", "completed", "answered"],
+        },
+        "data": {"type": "string"},
+    },
+    "required": ["event", "data"],
+}
 
 
 class SearchRequest(Body):
@@ -86,7 +100,7 @@ async def ask_base(
 @router.post(
     "/{name}/ask/stream",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {"text/event-stream": {"schema": STREAM_EVENT}}}},
 )
 async def stream_answer(
     request: Request, name: BaseName, body: AskRequest, caller: Caller, services: ServicesOf
