@@ -8,11 +8,16 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from lorebase.adapters.object_stores import S3ObjectStore
 from tests.fakes.seaweedfs import S3_KEY, S3_SECRET, SeaweedServer, free_port
 
 __all__ = ["S3_KEY", "S3_SECRET", "free_port"]  # other suites take them from here
+
+# No test judges time: on a busy machine an example may take as long as it takes.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
