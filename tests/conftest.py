@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -18,6 +20,13 @@ __all__ = ["S3_KEY", "S3_SECRET", "free_port"]  # other suites take them from he
 # No test judges time: on a busy machine an example may take as long as it takes.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let Prefect's background clients leave their connections to the garbage collector, whichever test it runs in."""
+    if "prefect" in sys.modules:
+        warnings.filterwarnings("ignore", message="unclosed", category=ResourceWarning)
 
 
 @pytest.fixture(scope="session")

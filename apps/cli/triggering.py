@@ -20,8 +20,8 @@ from lorebase.errors import ConfigurationError, NotFoundError, RefusedError, Una
 from lorebase.runs.report import BuildReport
 
 _CALL_SECONDS = 30.0
-_ATTEMPT_SECONDS = 120.0
-"""How long a server that does not answer is asked again: longer than its restart takes."""
+_ATTEMPTS = 20
+"""How often a server that does not answer is asked: for a minute or two, longer than its restart takes."""
 
 _POLL_SECONDS = 2.0
 _RAISED = re.compile(r"exception: (\w+Error):")
@@ -199,7 +199,7 @@ class DeploymentTrigger:
         is_repeatable = method == "GET" or path.endswith("/filter") or "idempotency_key" in body
         attempts = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(UnavailableError),
-            stop=tenacity.stop_after_delay(_ATTEMPT_SECONDS) if is_repeatable else tenacity.stop_after_attempt(1),
+            stop=tenacity.stop_after_attempt(_ATTEMPTS if is_repeatable else 1),
             wait=tenacity.wait_random_exponential(multiplier=0.5, max=10),
             sleep=self._sleep,
             reraise=True,
