@@ -22,6 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("prefect"))
+            # Prefect's background clients leave their connections to the garbage collector.
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
 
 
 @dataclass(frozen=True)
