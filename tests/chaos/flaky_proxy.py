@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 from urllib.parse import urlsplit
+
+from tests.fakes.loopback_proxy import LoopbackProxy
 
 Fault = Literal[
     "", "refuse", "slow", "cut before", "cut after", "half answer", "expired", "forbidden", "hang", "half head"
@@ -26,7 +26,7 @@ _REFUSALS = {
 SLOW_SECONDS = 0.1
 
 
-class FlakyProxy:
+class FlakyProxy(LoopbackProxy):
     """Serves in a thread of this process.
 
     Args:
@@ -35,57 +35,22 @@ class FlakyProxy:
     """
 
     def __init__(self, target: str, fault_of: Callable[[str, str], Fault]) -> None:
+        super().__init__()
         parts = urlsplit(target)
         self._target = (parts.hostname or "", parts.port or 80)
         self._fault_of = fault_of
         self.faults: Counter[str] = Counter()
-        self._loop = asyncio.new_event_loop()
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._port = 0
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{self.port}"
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._started.wait()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_until_complete(self._serve())
-        self._loop.close()
-
-    async def _serve(self) -> None:
-        self._stop = asyncio.Event()
-        self._open: set[asyncio.Task[None]] = set()
-        server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=1 << 20)
-        self._port = server.sockets[0].getsockname()[1]
-        self._started.set()
-        await self._stop.wait()
-        server.close()
-        for task in self._open:
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._open.add(task)
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 while await self._answer(reader, writer):
                     pass
         finally:
-            self._open.discard(task)
             writer.close()
             with suppress(ConnectionError):
                 await writer.wait_closed()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
+
+from tests.fakes.loopback_proxy import LoopbackProxy
 
 
-class TcpProxy:
+class TcpProxy(LoopbackProxy):
     """Serves in a thread of this process.
 
     Args:
@@ -26,14 +25,12 @@ class TcpProxy:
     """
 
     def __init__(self, host: str = "", port: int = 0, *, socket_path: str = "") -> None:
+        super().__init__()
         self._host, self._port, self._socket_path = host, port, socket_path
         self.is_down = False
         self.cut_at: Callable[[bytes], bool] = lambda _piece: False
         self.cuts = 0
-        self.port = 0
-        self._loop = asyncio.new_event_loop()
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._writers: set[asyncio.StreamWriter] = set()
 
     def cut(self) -> None:
         """Close all connections, as a server that is restarted does."""
@@ -53,46 +50,13 @@ class TcpProxy:
         """Serve again."""
         self.is_down = False
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._started.wait()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_until_complete(self._serve())
-        self._loop.close()
-
-    async def _serve(self) -> None:
-        self._stop = asyncio.Event()
-        self._writers: set[asyncio.StreamWriter] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-        server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
-        self._started.set()
-        await self._stop.wait()
-        server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
         try:
             if not self.is_down:
                 await self._pass_on(reader, writer)
         finally:
             self._writers.discard(writer)
-            self._tasks.discard(task)
             writer.transport.abort()
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

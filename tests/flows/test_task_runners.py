@@ -65,26 +65,13 @@ def runs_in(project: Project, name: str) -> dict[str, int]:
     return {record.step_name: record.counts.task_runs for record in newest_record(project, name).step_records}
 
 
-async def test_processes_build_what_threads_build(
-    prefect: PrefectServer, project: Project, endpoint: OpenAIServer
+@pytest.mark.parametrize(("runner", "package"), [("processes", ""), ("dask", "prefect_dask"), ("ray", "prefect_ray")])
+async def test_another_task_runner_builds_what_threads_build(
+    prefect: PrefectServer, project: Project, endpoint: OpenAIServer, runner: str, package: str
 ) -> None:
     """B-023."""
-    await _equals_threads("processes", prefect, project, endpoint)
-
-
-async def test_dask_builds_what_threads_build(prefect: PrefectServer, project: Project, endpoint: OpenAIServer) -> None:
-    """B-023."""
-    pytest.importorskip("prefect_dask", reason="the extra dask is not installed")
-    await _equals_threads("dask", prefect, project, endpoint)
-
-
-async def test_ray_builds_what_threads_build(prefect: PrefectServer, project: Project, endpoint: OpenAIServer) -> None:
-    """B-023."""
-    pytest.importorskip("prefect_ray", reason="the extra ray is not installed")
-    await _equals_threads("ray", prefect, project, endpoint)
-
-
-async def _equals_threads(runner: str, prefect: PrefectServer, project: Project, endpoint: OpenAIServer) -> None:
+    if package:
+        pytest.importorskip(package, reason=f"the extra {runner} is not installed")
     write_documents(project)
     project.use_endpoint(endpoint.base_url, SECRET)
     name = f"equal-{runner}"
