@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from lorebase.artifacts.kinds import CHUNKS, EMBEDDINGS, ArtifactKind, EmbeddedChunk
 from lorebase.documents.model import Chunk
 from lorebase.fingerprint import fingerprint
-from lorebase.models.ports import Embedder, EmbeddingBatch, EmbeddingFailure, ModelUsage
+from lorebase.models.ports import EmbeddingFailure, ModelUsage
 from lorebase.models.settings import LOCAL_PROVIDER
-from lorebase.runs.budget import RunBudget
-from lorebase.runs.executor import first_failure
 from lorebase.runs.records import Issue, Subject
 from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
-
-EMBEDDING = "embedding"
+from lorebase.runs.text_embedding import EMBEDDING, TextEmbedding, TextItem
 
 _LOCAL_BATCH_TEXTS = 32
 """A local model works on one batch at a time: small ones lose little when the process is killed."""
@@ -31,8 +24,6 @@ _LOCAL_BATCH_TEXTS = 32
 _LOCAL_BATCH_CHARS = 32_768
 _BATCH_CHARS = 250_000
 """Longest batch that is surely one call: above it an embedder makes several requests of one batch."""
-
-_Item = tuple[str, Chunk]
 
 
 class EmbedChunks(Step):
@@ -65,71 +56,41 @@ class EmbedChunks(Step):
         self, partitions: Sequence[Partition], context: StepExecutionContext
     ) -> list[PartitionReport[EmbeddedChunk]]:
         """Embed the texts of all partitions together, each distinct text once."""
-        work = await self._work(partitions, context)
-        try:
-            while work.batches or work.awaited:
-                async with asyncio.TaskGroup() as tasks:
-                    for batch in work.batches:
-                        tasks.create_task(work.embed(batch))
-                await self._take_up(work)
-        except BaseExceptionGroup as failures:
-            raise first_failure(failures) from None  # retries look at its class
-        finally:
-            work.partition.release(work.claimed)
-        return self._reports(work)
+        return await self._embedded(partitions, context, pretends=False)
 
     async def plan_partitions(
         self, partitions: Sequence[Partition], context: StepExecutionContext
     ) -> list[PartitionReport[EmbeddedChunk]]:
         """Count the distinct texts that the ledger does not hold; vectors of zeros stand in for theirs."""
-        work = await self._work(partitions, context)
-        for batch in work.batches:
-            work.pretend(batch)
-        work.take_over(dict.fromkeys(work.awaited, work.zeros))  # another task run would embed them
-        return self._reports(work)
+        return await self._embedded(partitions, context, pretends=True)
 
-    async def _work(self, partitions: Sequence[Partition], context: StepExecutionContext) -> _Embedding:
-        """What a task run has before it, in the batches in which it will be sent."""
+    async def _embedded(
+        self, partitions: Sequence[Partition], context: StepExecutionContext, *, pretends: bool
+    ) -> list[PartitionReport[EmbeddedChunk]]:
+        embedder = context.require_embedder(self.type_name)
         chunks = [partition.rows(CHUNKS) for partition in partitions]
-        work = _Embedding(
-            context.require_embedder(self.type_name),
+        first_of = {_item_key(chunk): chunk for chunk in reversed(list(chain.from_iterable(chunks)))}
+        is_local = embedder.profile.provider == LOCAL_PROVIDER
+        work = TextEmbedding(
+            embedder,
             partitions[0],
             context.budget,
             context.embedding_slots,
-            chunks,
-            first_of={_item_key(chunk): chunk for chunk in reversed(list(chain.from_iterable(chunks)))},
+            items={key: TextItem(key, chunk.indexed_text, chunk.tokens) for key, chunk in first_of.items()},
+            kind=EMBEDDINGS,
+            row_of=lambda key, vector: EmbeddedChunk(key, first_of[key].chunk_id, first_of[key].document_id, vector),
+            batches_of=partial(
+                _batches,
+                max_texts=min(self.batch_texts, _LOCAL_BATCH_TEXTS) if is_local else self.batch_texts,
+                max_chars=_LOCAL_BATCH_CHARS if is_local else _BATCH_CHARS,
+            ),
         )
-        await self._divide(work, list(work.first_of))
-        return work
-
-    async def _divide(self, work: _Embedding, keys: Sequence[str]) -> None:
-        """Say of each text whether it is finished, is embedded here, or is being embedded by another task run."""
-        claimed, work.awaited = work.partition.claim(keys)
-        work.claimed |= claimed
-        mine = [key for key in keys if key in claimed]
-        found = await asyncio.to_thread(work.partition.finished, EMBEDDINGS, mine)
-        work.take_over({key: row.vector for key, row in found.items()})
-        work.partition.release(found)
-        is_local = work.embedder.profile.provider == LOCAL_PROVIDER
-        batches = _batches(
-            [(key, work.first_of[key]) for key in mine if key not in found],
-            max_texts=min(self.batch_texts, _LOCAL_BATCH_TEXTS) if is_local else self.batch_texts,
-            max_chars=_LOCAL_BATCH_CHARS if is_local else _BATCH_CHARS,
-        )
-        work.batches = list(batches)
-
-    async def _take_up(self, work: _Embedding) -> None:
-        """Wait for the texts that other task runs embed; what they have given up is still to do here."""
-        keys = list(work.awaited)
-        await asyncio.gather(*(asyncio.wrap_future(ended) for ended in work.awaited.values()))
-        await self._divide(work, keys)
-
-    def _reports(self, work: _Embedding) -> list[PartitionReport[EmbeddedChunk]]:
-        paid_by = _first_partition_of_each(work.chunks)
-        return [self._report(number, rows, work, paid_by) for number, rows in enumerate(work.chunks)]
+        await (work.pretend() if pretends else work.run())
+        paid_by = _first_partition_of_each(chunks)
+        return [self._report(number, rows, work, paid_by) for number, rows in enumerate(chunks)]
 
     def _report(
-        self, number: int, chunks: Sequence[Chunk], work: _Embedding, paid_by: dict[str, int]
+        self, number: int, chunks: Sequence[Chunk], work: TextEmbedding[EmbeddedChunk], paid_by: dict[str, int]
     ) -> PartitionReport[EmbeddedChunk]:
         rows: list[EmbeddedChunk] = []
         issues: list[Issue] = []
@@ -160,77 +121,11 @@ class EmbedChunks(Step):
         return self.issue(f"EMBEDDING_{failure.code}", failure.message, subject, severity="error")
 
 
-@dataclass
-class _Embedding:
-    """What has come together while the texts of a task run are embedded.
-
-    `first_of` holds a chunk of each distinct text by the text's key, `known` the keys of those that cost nothing here,
-    and `awaited` those that another task run of this process embeds.
-    """
-
-    embedder: Embedder
-    partition: Partition
-    budget: RunBudget
-    slots: asyncio.Semaphore
-    chunks: Sequence[Sequence[Chunk]]
-    first_of: dict[str, Chunk]
-    batches: Sequence[Sequence[_Item]] = ()
-    claimed: set[str] = field(default_factory=set)
-    awaited: dict[str, Future[None]] = field(default_factory=dict)
-    known: set[str] = field(default_factory=set)
-    vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
-    failures: dict[str, EmbeddingFailure] = field(default_factory=dict)
-    usage: ModelUsage = field(default_factory=ModelUsage)
-
-    async def embed(self, items: Sequence[_Item]) -> None:
-        """Embed one batch, if the budget allows, and write its vectors down before the budget may stop the build."""
-        async with (
-            self.slots,
-            self.budget.reserve(self.partition.step_name, EMBEDDING, _expected(items)) as reservation,
-        ):
-            batch = await self.embedder.embed_passages([chunk.indexed_text for _, chunk in items])
-            reservation.settle(batch.usage)
-            await self._keep(items, batch)
-
-    def pretend(self, items: Sequence[_Item]) -> None:
-        """Count one batch, and let zeros stand for its vectors."""
-        self.usage += _expected(items)
-        self.vectors.update((key, self.zeros) for key, _ in items)
-
-    def take_over(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        """Take vectors that cost nothing here."""
-        self.known.update(vectors)
-        self.vectors.update(vectors)
-
-    @property
-    def zeros(self) -> NDArray[np.float32]:
-        """A vector that stands in for one that is not made."""
-        return np.zeros(self.embedder.profile.dimensions, dtype=np.float32)
-
-    async def _keep(self, items: Sequence[_Item], batch: EmbeddingBatch) -> None:
-        failed = {failure.index: failure for failure in batch.failures}
-        rows = []
-        for place, (key, chunk) in enumerate(items):
-            if place in failed:
-                self.failures[key] = failed[place]
-            else:
-                self.vectors[key] = batch.vectors[place]
-                rows.append(EmbeddedChunk(key, chunk.chunk_id, chunk.document_id, batch.vectors[place]))
-        self.usage += batch.usage
-        await asyncio.to_thread(self.partition.record, EMBEDDINGS, rows)
-        self.partition.release(key for key, _ in items)
-
-
-def _expected(items: Sequence[_Item]) -> ModelUsage:
-    """What one batch takes, by the tokens that were counted when its chunks were cut."""
-    return ModelUsage(1, sum(chunk.tokens for _, chunk in items))
-
-
-def _batches(items: Sequence[_Item], *, max_texts: int, max_chars: int) -> Iterator[Sequence[_Item]]:
+def _batches(items: Sequence[TextItem], *, max_texts: int, max_chars: int) -> Iterator[Sequence[TextItem]]:
     """Neighbouring items, each batch within both limits; an item over `max_chars` goes alone."""
     start = chars = 0
-    for place, (_, chunk) in enumerate(items):
-        length = len(chunk.indexed_text)
+    for place, item in enumerate(items):
+        length = len(item.text)
         if place > start and (place - start == max_texts or chars + length > max_chars):
             yield items[start:place]
             start, chars = place, 0

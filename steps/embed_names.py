@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -11,16 +13,26 @@ from pydantic import Field
 
 from lorebase.artifacts.kinds import ArtifactKind
 from lorebase.extraction.kinds import ENTITY_MENTIONS
-from lorebase.extraction.name_embedding import EMBEDDING, EntityName, NameEmbedding
 from lorebase.extraction.name_vectors import ENTITY_NAME_VECTORS, NameVector, name_vector_key
 from lorebase.extraction.resolution_forms import clean_name
 from lorebase.models.ports import Embedder, ModelUsage
 from lorebase.models.settings import LOCAL_PROVIDER
+from lorebase.models.token_estimate import estimate_tokens
 from lorebase.runs.records import Issue, Subject
 from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
+from lorebase.runs.text_embedding import EMBEDDING, TextEmbedding, TextItem
 
 _LOCAL_BATCH_NAMES = 64
 """A local model works on one batch at a time: small ones lose little when the process is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityName:
+    """A name with the key of its vector, and a document that has it."""
+
+    key: str
+    name: str
+    document_id: str
 
 
 class EmbedNames(Step):
@@ -62,13 +74,16 @@ class EmbedNames(Step):
         if context.embedder is None:
             return [PartitionReport(rows=[], items=0, computed_items=0) for _ in partitions]
         names = [await asyncio.to_thread(_names_of, partition) for partition in partitions]
-        work = NameEmbedding(
+        first_of = {name.key: name for name in reversed(list(chain.from_iterable(names)))}
+        work = TextEmbedding(
             context.embedder,
             partitions[0],
             context.budget,
             context.embedding_slots,
-            names={name.key: name for name in reversed(list(chain.from_iterable(names)))},
-            batch_names=self._batch_names(context.embedder),
+            items={key: TextItem(key, name.name, estimate_tokens(name.name)) for key, name in first_of.items()},
+            kind=ENTITY_NAME_VECTORS,
+            row_of=lambda key, vector: NameVector(key, first_of[key].document_id, vector),
+            batches_of=partial(_batches, size=self._batch_names(context.embedder)),
         )
         await (work.pretend() if pretends else work.run())
         paid_in: dict[str, int] = {}
@@ -82,7 +97,7 @@ class EmbedNames(Step):
         return min(self.batch_names, _LOCAL_BATCH_NAMES) if is_local else self.batch_names
 
     def _report(
-        self, number: int, names: Sequence[EntityName], work: NameEmbedding, paid_in: dict[str, int]
+        self, number: int, names: Sequence[EntityName], work: TextEmbedding[NameVector], paid_in: dict[str, int]
     ) -> PartitionReport[NameVector]:
         """Rows of every document, and counts of distinct names; one without a vector holds nothing up."""
         distinct = {name.key: name for name in reversed(names)}
@@ -110,6 +125,11 @@ class EmbedNames(Step):
     def _issue_of(self, name: EntityName, reason: str) -> Issue:
         message = f"The name {name.name!r:.80} got no vector, so it is compared only as it is written: {reason}"
         return self.issue("NAME_NOT_EMBEDDED", message, Subject(kind="document", id=name.document_id))
+
+
+def _batches(items: Sequence[TextItem], *, size: int) -> Iterator[Sequence[TextItem]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 def _names_of(partition: Partition) -> list[EntityName]:

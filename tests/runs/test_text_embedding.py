@@ -1,4 +1,4 @@
-"""Task runs that embed names side by side."""
+"""Task runs that embed texts side by side."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lorebase.adapters.object_stores import LocalObjectStore
 from lorebase.artifacts.ledger import Ledger
 from lorebase.artifacts.store import BaseLayout
 from lorebase.errors import BudgetExceededError
-from lorebase.extraction.name_embedding import EntityName, NameEmbedding
 from lorebase.extraction.name_vectors import ENTITY_NAME_VECTORS, NameVector, name_vector_key
 from lorebase.recipes.model import Budget
 from lorebase.runs.budget import RunBudget
 from lorebase.runs.step import Partition
+from lorebase.runs.text_embedding import TextEmbedding, TextItem
 from tests.fakes.hash_embedder import HashEmbedder
 
 
@@ -25,14 +25,16 @@ def ledger_in(folder: Path) -> Ledger[NameVector]:
 
 def run_of(
     ledger: Ledger[NameVector], embedder: HashEmbedder, *names: str, budget: RunBudget | None = None
-) -> NameEmbedding:
-    return NameEmbedding(
+) -> TextEmbedding[NameVector]:
+    return TextEmbedding(
         embedder,
         Partition(0, "embed_names", {}, ledger, ledger.writer("-".join(names))),
         budget or RunBudget(),
         asyncio.Semaphore(4),
-        names={name_vector_key(name): EntityName(name_vector_key(name), name, "d1") for name in names},
-        batch_names=2,
+        items={name_vector_key(name): TextItem(name_vector_key(name), name, 1) for name in names},
+        kind=ENTITY_NAME_VECTORS,
+        row_of=lambda key, vector: NameVector(key, "d1", vector),
+        batches_of=lambda items: [items[start : start + 2] for start in range(0, len(items), 2)],
     )
 
 
@@ -58,3 +60,15 @@ async def test_what_was_answered_before_the_budget_was_passed_is_not_asked_again
     await run_of(ledger_in(tmp_path), embedder, *names).run()
 
     assert sorted(embedder.texts_seen) == ["Berlin", "Elbe", "Spree", "柏林"]
+
+
+async def test_a_plan_counts_a_text_of_two_task_runs_once(tmp_path: Path) -> None:
+    ledger, embedder = ledger_in(tmp_path), HashEmbedder()
+    one, other = run_of(ledger, embedder, "Berlin", "Spree"), run_of(ledger, embedder, "Spree", "Elbe")
+
+    await one.pretend()
+    await other.pretend()
+
+    assert (one.usage.input_tokens, other.usage.input_tokens) == (2, 1)
+    assert other.known == {name_vector_key("Spree")}
+    assert embedder.texts_seen == []
