@@ -1,6 +1,6 @@
 """From which cosine on names of entities are worth asking whether they are one: English and Chinese, and abbreviations.
 
-    python -m benchmarks.bench_names [--model universal-sentence-encoder-multilingual] [--paragraphs 120]
+    python -m benchmarks.bench_names [--model universal-sentence-encoder-multilingual] [--paragraphs 120] [--sent]
 
 For a list of names in both languages, many of one kind, prints for each cosine how many right and how many wrong pairs
 are each other's nearest by a margin, and how many wrong pairs there are at all: those would be found where the right
@@ -9,6 +9,9 @@ letters. `COSINES_OF_MODEL` of lorebase.extraction.name_vectors comes from these
 
 With `--paragraphs`, and LOREBASE_TEST_DATA set, also builds one base of so many XQuAD paragraphs in each language, its
 graph by rules, and lists what vectors have joined, to be read by a person.
+
+With `--sent`, and LOREBASE_TEST_DATA set, counts how many names of real bases `embed_names` sends, and compares what
+vectors of those join with what vectors of all names do.
 """
 
 from __future__ import annotations
@@ -16,21 +19,35 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from benchmarks.bench_quality import read_xquad
 from lorebase.adapters.models.local import LocalEmbedder
 from lorebase.adapters.models.local_engines import LOCAL_MODELS
-from lorebase.extraction.name_vectors import COSINES_OF_MODEL
+from lorebase.artifacts.kinds import ArtifactKind
+from lorebase.artifacts.manifest import read_manifest, read_partition
+from lorebase.artifacts.store import BaseLayout
+from lorebase.extraction.kinds import ENTITY_MENTIONS, RELATION_MENTIONS
+from lorebase.extraction.mentions import ChunkEntities, ChunkRelations
+from lorebase.extraction.name_vectors import COSINES_OF_MODEL, NameSpace, name_vector_key
 from lorebase.extraction.nearest import mutual_nearest
+from lorebase.extraction.resolution import resolve
+from lorebase.extraction.resolution_comparable import comparable_names
+from lorebase.extraction.resolution_forms import clean_name
 from lorebase.extraction.resolution_record import merges_of
 from lorebase.knowledge_base import KnowledgeBase
 from lorebase.recipes.loading import parse_recipe
 from lorebase.workspace import Workspace
+
+RowT = TypeVar("RowT")
 
 RECIPE = """
 name: both
@@ -42,6 +59,18 @@ procedures:
   - use: knowledge_graph
     with: {{mode: rules}}
 """
+MENTIONS = """
+name: mentions
+sources: [{folder: documents}]
+procedures:
+  - name: mentions
+    steps:
+      - parse_documents: {}
+      - split_documents: {max_tokens: 500}
+      - extract_entities: {mode: rules}
+      - extract_relations: {mode: rules}
+"""
+BASES = {"xquad, English": ["en"], "xquad, Chinese": ["zh"], "xquad, both": ["en", "zh"], "documents": []}
 
 TRANSLATIONS = (
     ("Berlin", "柏林"), ("Germany", "德国"), ("Paris", "巴黎"), ("London", "伦敦"), ("Munich", "慕尼黑"),
@@ -102,15 +131,24 @@ async def measure(model: str) -> None:
         print(name, ", ".join(f"{value:.2f}" for value in sorted((short * long).sum(axis=1), reverse=True)))
 
 
-async def list_merges(data: Path, paragraphs: int, model: str) -> None:
-    """Print every merge of a base in both languages that vectors proposed."""
+@contextmanager
+def folder_with(data: Path, languages: list[str], paragraphs: int | None) -> Iterator[Path]:
+    """A folder whose `documents` are so many paragraphs a language; without one, the real documents."""
     with tempfile.TemporaryDirectory(prefix="bench-names-") as made:
-        folder = Path(made)
-        (folder / "documents").mkdir()
-        for language in ("en", "zh"):
+        documents = Path(made) / "documents"
+        if not languages:
+            shutil.copytree(data / "documents", documents)
+        for language in languages:
+            documents.mkdir(exist_ok=True)
             texts, _ = read_xquad(data / "xquad" / f"xquad.{language}.json")
             for name, text in list(texts.items())[:paragraphs]:
-                (folder / "documents" / f"{language}-{name}").write_text(text, encoding="utf-8")
+                (documents / f"{language}-{name}").write_text(text, encoding="utf-8")
+        yield Path(made)
+
+
+async def list_merges(data: Path, paragraphs: int, model: str) -> None:
+    """Print every merge of a base in both languages that vectors proposed."""
+    with folder_with(data, ["en", "zh"], paragraphs) as folder:
         base = await KnowledgeBase.create(
             parse_recipe(RECIPE.format(model=model), folder=folder), Workspace(folder / "workspace")
         )
@@ -122,18 +160,64 @@ async def list_merges(data: Path, paragraphs: int, model: str) -> None:
         print(f"{merge.reason} {merge.score:.2f}  {merge.name} = {merge.merged_with}")
 
 
+async def mentions_of(data: Path, languages: list[str]) -> tuple[list[ChunkEntities], list[ChunkRelations]]:
+    """What rules read in these documents."""
+    with folder_with(data, languages, None) as folder:
+        base = await KnowledgeBase.create(parse_recipe(MENTIONS, folder=folder), Workspace(folder / "workspace"))
+        entities, relations = rows_of(base, ENTITY_MENTIONS), rows_of(base, RELATION_MENTIONS)
+        await base.close()
+    return entities, relations
+
+
+def rows_of(base: KnowledgeBase, kind: ArtifactKind[RowT]) -> list[RowT]:
+    """All rows of an artifact of what is live."""
+    store, reference = base.workspace.object_store, base.snapshot().artifacts[kind.name]
+    partitions = read_manifest(store, reference).partitions
+    return [row for entry in partitions for row in read_partition(store, BaseLayout("mentions"), kind, entry)]
+
+
+async def compare_sent(data: Path, model: str) -> None:
+    """Print for each base how many names are sent, and what vectors join with them and with all names."""
+    embedder = LocalEmbedder(LOCAL_MODELS[model])
+    print("| base | chunks | names | sent | joined, all names | joined, names sent | the same |")
+    print("|---|---|---|---|---|---|---|")
+    for title, languages in BASES.items():
+        entities, relations = await mentions_of(data, languages)
+        names = sorted({clean_name(mention.name) for row in entities for mention in row.entities} - {""})
+        sent = comparable_names(entities, relations)
+        vectors = dict(zip(map(name_vector_key, names), await vectors_of(embedder, names), strict=True))
+        of_sent = {key: vectors[key] for key in map(name_vector_key, sent)}
+        joined = [joined_by_vectors(entities, relations, model, space) for space in (vectors, of_sent)]
+        counts = f"{len(entities):,} | {len(names):,} | {len(sent):,} | {len(joined[0])} | {len(joined[1])}"
+        print(f"| {title} | {counts} | {'yes' if joined[0] == joined[1] else 'NO'} |")
+
+
+def joined_by_vectors(
+    entities: list[ChunkEntities], relations: list[ChunkRelations], model: str, vectors: dict[str, np.ndarray]
+) -> set[tuple[str, float]]:
+    """Identity and cosine of every merge that only vectors have proposed."""
+    found = resolve(entities, relations, space=NameSpace(vectors, COSINES_OF_MODEL[model]))
+    by_vector = {"translation", "abbreviation"}
+    return {(one.merge_id, one.merge_score) for one in found.mentions if one.merge_reason in by_vector}
+
+
 def main() -> None:
     """Read the options and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="universal-sentence-encoder-multilingual", choices=sorted(COSINES_OF_MODEL))
     parser.add_argument("--paragraphs", type=int, default=0, help="of XQuAD in each language, for a base of its own")
+    parser.add_argument("--sent", action="store_true", help="which names of real bases are sent, and what that changes")
     options = parser.parse_args()
     asyncio.run(measure(options.model))
+    if not (options.paragraphs or options.sent):
+        return
+    data = os.environ.get("LOREBASE_TEST_DATA")
+    if not data:
+        sys.exit("Set LOREBASE_TEST_DATA to the folder that holds xquad/ and documents/.")
     if options.paragraphs:
-        data = os.environ.get("LOREBASE_TEST_DATA")
-        if not data:
-            sys.exit("Set LOREBASE_TEST_DATA to the folder that holds xquad/.")
         asyncio.run(list_merges(Path(data), options.paragraphs, options.model))
+    if options.sent:
+        asyncio.run(compare_sent(Path(data), options.model))
 
 
 if __name__ == "__main__":

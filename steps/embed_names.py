@@ -1,4 +1,4 @@
-"""The step that gives every name of an entity its vector."""
+"""The step that gives names of entities their vectors, where a vector can join them to another name."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from lorebase.artifacts.kinds import ArtifactKind
-from lorebase.extraction.kinds import ENTITY_MENTIONS
+from lorebase.extraction.kinds import ENTITY_MENTIONS, RELATION_MENTIONS
 from lorebase.extraction.name_vectors import ENTITY_NAME_VECTORS, NameVector, name_vector_key
+from lorebase.extraction.resolution_comparable import comparable_names
 from lorebase.extraction.resolution_forms import clean_name
-from lorebase.models.ports import Embedder, ModelUsage
+from lorebase.models.ports import Embedder
 from lorebase.models.settings import LOCAL_PROVIDER
 from lorebase.models.token_estimate import estimate_tokens
 from lorebase.runs.records import Issue, Subject
@@ -36,7 +36,13 @@ class EntityName:
 
 
 class EmbedNames(Step):
-    """Embed every name of an entity once, so that `resolve_entities` finds translations. Unlocks nothing by itself.
+    """Embed names of entities, so that `resolve_entities` finds translations. Unlocks nothing by itself.
+
+    Only names that a vector can join to another are embedded, each once ever: those with a counterpart in another
+    script, where the base has documents in both, and abbreviations with what they may stand for. What spelling can
+    match needs no vector, so a base in one script sends next to nothing. Which names these are depends on the names
+    of the whole base (lorebase.extraction.resolution_comparable), therefore it spans partitions; a changed document
+    sends the names that are new.
 
     Where the recipe has no embedding model it leaves nothing, and names are compared as they are written.
     """
@@ -46,11 +52,12 @@ class EmbedNames(Step):
     )
 
     type_name: ClassVar[str] = "embed_names"
-    requires: ClassVar[tuple[ArtifactKind[Any], ...]] = (ENTITY_MENTIONS,)
+    requires: ClassVar[tuple[ArtifactKind[Any], ...]] = (ENTITY_MENTIONS, RELATION_MENTIONS)
     produces: ClassVar[ArtifactKind[Any]] = ENTITY_NAME_VECTORS
     optional_models: ClassVar[tuple[str, ...]] = (EMBEDDING,)
     item_name: ClassVar[str] = "names"
     segment_items: ClassVar[int] = 1  # each answered request is written down at once
+    spans_partitions: ClassVar[bool] = True  # no part of its identity: vectors paid for before stay in the ledger
 
     def identity(self, context: StepExecutionContext) -> dict[str, str]:
         """The embedding profile, where the recipe has a model."""
@@ -59,25 +66,25 @@ class EmbedNames(Step):
     async def run_partitions(
         self, partitions: Sequence[Partition], context: StepExecutionContext
     ) -> list[PartitionReport[NameVector]]:
-        """Embed the names of all partitions together, each distinct name once."""
-        return await self._embedded(partitions, context, pretends=False)
+        """Embed each distinct name once."""
+        return [await self._embedded(partition, context, pretends=False) for partition in partitions]
 
     async def plan_partitions(
         self, partitions: Sequence[Partition], context: StepExecutionContext
     ) -> list[PartitionReport[NameVector]]:
         """Count the distinct names that the ledger does not hold."""
-        return await self._embedded(partitions, context, pretends=True)
+        return [await self._embedded(partition, context, pretends=True) for partition in partitions]
 
     async def _embedded(
-        self, partitions: Sequence[Partition], context: StepExecutionContext, *, pretends: bool
-    ) -> list[PartitionReport[NameVector]]:
+        self, partition: Partition, context: StepExecutionContext, *, pretends: bool
+    ) -> PartitionReport[NameVector]:
         if context.embedder is None:
-            return [PartitionReport(rows=[], items=0, computed_items=0) for _ in partitions]
-        names = [await asyncio.to_thread(_names_of, partition) for partition in partitions]
-        first_of = {name.key: name for name in reversed(list(chain.from_iterable(names)))}
+            return PartitionReport(rows=[], items=0, computed_items=0)
+        names = await asyncio.to_thread(_names_of, partition)
+        first_of = {name.key: name for name in reversed(names)}
         work = TextEmbedding(
             context.embedder,
-            partitions[0],
+            partition,
             context.budget,
             context.embedding_slots,
             items={key: TextItem(key, name.name, estimate_tokens(name.name)) for key, name in first_of.items()},
@@ -86,23 +93,16 @@ class EmbedNames(Step):
             batches_of=partial(_batches, size=self._batch_names(context.embedder)),
         )
         await (work.pretend() if pretends else work.run())
-        paid_in: dict[str, int] = {}
-        for number, part in enumerate(names):
-            for name in part:
-                paid_in.setdefault(name.key, number)
-        return [self._report(number, part, work, paid_in) for number, part in enumerate(names)]
+        return self._report(names, work)
 
     def _batch_names(self, embedder: Embedder) -> int:
         is_local = embedder.profile.provider == LOCAL_PROVIDER
         return min(self.batch_names, _LOCAL_BATCH_NAMES) if is_local else self.batch_names
 
-    def _report(
-        self, number: int, names: Sequence[EntityName], work: TextEmbedding[NameVector], paid_in: dict[str, int]
-    ) -> PartitionReport[NameVector]:
+    def _report(self, names: Sequence[EntityName], work: TextEmbedding[NameVector]) -> PartitionReport[NameVector]:
         """Rows of every document, and counts of distinct names; one without a vector holds nothing up."""
         distinct = {name.key: name for name in reversed(names)}
-        computed = sum(key not in work.known and paid_in[key] == number for key in distinct)
-        usage = work.usage if number == 0 else ModelUsage()
+        computed = len(distinct.keys() - work.known)
         return PartitionReport(
             rows=[
                 NameVector(name.key, name.document_id, work.vectors[name.key])
@@ -113,8 +113,8 @@ class EmbedNames(Step):
             computed_items=computed,
             ledger_items=len(distinct) - computed,
             documents=len({name.document_id for name in names}),
-            usage=usage,
-            usd=work.budget.cost_usd(EMBEDDING, usage),
+            usage=work.usage,
+            usd=work.budget.cost_usd(EMBEDDING, work.usage),
             issues=tuple(
                 self._issue_of(name, work.failures[key].message)
                 for key, name in sorted(distinct.items())
@@ -133,12 +133,14 @@ def _batches(items: Sequence[TextItem], *, size: int) -> Iterator[Sequence[TextI
 
 
 def _names_of(partition: Partition) -> list[EntityName]:
-    """The names of each document, each once, by document and name."""
+    """The names to embed of each document, each once, by document and name."""
+    mentions = partition.rows(ENTITY_MENTIONS)
+    wanted = comparable_names(mentions, partition.rows(RELATION_MENTIONS))
     found = {
         (row.document_id, name)
-        for row in partition.rows(ENTITY_MENTIONS)
+        for row in mentions
         for mention in row.entities
-        if (name := clean_name(mention.name))
+        if (name := clean_name(mention.name)) in wanted
     }
-    key_of = {name: name_vector_key(name) for _, name in found}
+    key_of = {name: name_vector_key(name) for name in wanted}
     return [EntityName(key_of[name], name, document_id) for document_id, name in sorted(found)]

@@ -53,7 +53,7 @@ def merges_by_meaning(
     first = most_used_of(names)
     vectors = {
         sense: vector
-        for sense in _told_apart(first)
+        for sense in told_apart(first)
         if (vector := space.vectors.get(name_vector_key(first[sense].name))) is not None
     }
     translations = list(_translations(vectors, space))
@@ -70,8 +70,8 @@ def _merge(first: Mapping[Sense, Name], pair: _Candidate, reason: str) -> Merge:
     return Merge(left, right, "translation" if reason == "translation" else "abbreviation", pair.cosine)
 
 
-def _told_apart(senses: Iterable[Sense]) -> list[Sense]:
-    """Senses that are the only one of their form and class; of persons all, since an organization tells them apart."""
+def told_apart(senses: Iterable[Sense]) -> list[Sense]:
+    """Senses that are the only one of their form and class, without dates; persons all, told apart by organizations."""
     known = list(senses)
     count = Counter((sense.form, sense.kind) for sense in known)
     return sorted(
@@ -101,21 +101,34 @@ def _translations(vectors: Mapping[Sense, NDArray[np.float32]], space: NameSpace
                 yield _Candidate(left, right, pair.cosine)
 
 
-def _abbreviations(vectors: Mapping[Sense, NDArray[np.float32]], space: NameSpace) -> Iterator[_Candidate]:
-    """Short names with the only long name of their class that has their letters and is near."""
+def abbreviation_pairs(senses: Iterable[Sense]) -> Iterator[tuple[Sense, Sense]]:
+    """Short names with every long name of their class that has their letters; persons and dates have none."""
+    known = [sense for sense in senses if sense.kind in SHARED_NEIGHBOURS]
     blocks: dict[tuple[NameClass, str], list[Sense]] = defaultdict(list)
-    for sense in vectors:
+    for sense in known:
         for block in abbreviation_blocks(sense.form):
             blocks[sense.kind, block].append(sense)
-    long_of: dict[Sense, list[_Candidate]] = defaultdict(list)
-    for short in vectors:
-        if short.kind not in SHARED_NEIGHBOURS:
-            continue
+    for short in known:
         for long in {one for block in (short.form, short.form[:1]) for one in blocks.get((short.kind, block), ())}:
             if abbreviates(short.form, long.form):
-                cosine = round(float(vectors[short] @ vectors[long]), 4)
-                if cosine >= space.cosines.abbreviation:
-                    long_of[short].append(_Candidate(short, long, cosine))
+                yield short, long
+
+
+def affiliations_of(sightings: Sequence[Sighting], senses: Sequence[Sense]) -> dict[Sense, set[str]]:
+    """Forms of the organizations of each sense."""
+    found: dict[Sense, set[str]] = defaultdict(set)
+    for sighting, sense in zip(sightings, senses, strict=True):
+        found[sense] |= sighting.affiliations
+    return found
+
+
+def _abbreviations(vectors: Mapping[Sense, NDArray[np.float32]], space: NameSpace) -> Iterator[_Candidate]:
+    """Short names with the only long name of their class that has their letters and is near."""
+    long_of: dict[Sense, list[_Candidate]] = defaultdict(list)
+    for short, long in abbreviation_pairs(vectors):
+        cosine = round(float(vectors[short] @ vectors[long]), 4)
+        if cosine >= space.cosines.abbreviation:
+            long_of[short].append(_Candidate(short, long, cosine))
     yield from (found[0] for found in long_of.values() if len(found) == 1)
 
 
@@ -162,10 +175,7 @@ class _Company:
 
     @cached_property
     def _affiliations(self) -> dict[Sense, set[str]]:
-        found: dict[Sense, set[str]] = defaultdict(set)
-        for sighting, sense in zip(self._sightings, self._senses, strict=True):
-            found[sense] |= sighting.affiliations
-        return found
+        return affiliations_of(self._sightings, self._senses)
 
     @cached_property
     def _organization(self) -> dict[str, str]:

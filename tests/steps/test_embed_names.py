@@ -84,18 +84,30 @@ def tied(left: str, right: str) -> tuple[frozenset[str], str]:
     return frozenset({left, right}), "translation"
 
 
-async def test_every_name_is_embedded_once_ever(tmp_path: Path) -> None:
+async def test_a_name_with_a_counterpart_in_another_language_is_embedded_once_ever(tmp_path: Path) -> None:
     """B-018."""
     workspace = FakeWorkspace(tmp_path / "ws")
     copies = {f"copy-{number}.md": f"{ENGLISH['en.md']}\nPage {number}.\n" for number in range(6)}
 
-    first = await build_of(tmp_path, workspace, ENGLISH, RECIPE)
-    second = await build_of(tmp_path, workspace, {**ENGLISH, **copies}, RECIPE)
+    first = await build_of(tmp_path, workspace, {**ENGLISH, **CHINESE}, RECIPE)
+    second = await build_of(tmp_path, workspace, {**ENGLISH, **CHINESE, **copies}, RECIPE)
 
-    assert {"Berlin", "Germany"} <= set(workspace.seen)
+    assert {"Berlin", "Germany", "柏林", "德国"} <= set(workspace.seen)
     assert set(workspace.seen.values()) == {1}
     assert step_of(first, "embed_names").counts.model_calls == 1
-    assert step_of(second, "embed_names").counts.ledger_items >= 2
+    assert step_of(second, "embed_names").counts.ledger_items >= 4
+
+
+async def test_a_base_in_one_language_sends_no_name_until_it_gets_another_one(tmp_path: Path) -> None:
+    workspace = FakeWorkspace(tmp_path / "ws")
+
+    alone = await build_of(tmp_path, workspace, ENGLISH, RECIPE)
+    sent_alone = sum(workspace.seen.values())
+    both = await build_of(tmp_path, workspace, {**ENGLISH, **CHINESE}, RECIPE)
+
+    counts = step_of(both, "embed_names").counts
+    assert (step_of(alone, "embed_names").counts.items, sent_alone) == (0, 0)
+    assert sum(workspace.seen.values()) == counts.computed_items == counts.items >= 4
 
 
 async def test_a_translation_is_joined_and_stays_apart_once_it_is_undone(tmp_path: Path) -> None:
@@ -148,7 +160,7 @@ async def test_a_name_that_cannot_be_embedded_is_told_and_holds_nothing_up(tmp_p
     workspace = FakeWorkspace(tmp_path / "ws")
     workspace.embedder_options["refuse"] = "Germany"
 
-    record = await build_of(tmp_path, workspace, ENGLISH, RECIPE)
+    record = await build_of(tmp_path, workspace, {**ENGLISH, **CHINESE}, RECIPE)
 
     assert record.status == "succeeded"
     assert step_of(record, "embed_names").issues_by_code == {"NAME_NOT_EMBEDDED": 1}
@@ -157,7 +169,7 @@ async def test_a_name_that_cannot_be_embedded_is_told_and_holds_nothing_up(tmp_p
 async def test_forgetting_a_document_takes_its_names_and_leaves_those_of_others(tmp_path: Path) -> None:
     """BQ-09."""
     workspace = FakeWorkspace(tmp_path / "ws")
-    texts = {"en.md": ENGLISH["en.md"], "other.md": "Berlin has many bridges.\n\nBerlin is old.\n"}
+    texts = {**ENGLISH, **CHINESE, "other.md": "Berlin has many bridges.\n\nBerlin is old.\n"}
     await build_of(tmp_path, workspace, texts, RECIPE.replace("partitions: 8", "partitions: 1"))
     before = vectors_of(workspace)
     sent = dict(workspace.seen)
