@@ -35,7 +35,8 @@ from lorebase.index.ports import NoneOf
 from lorebase.knowledge_base import KnowledgeBase
 from lorebase.recipes.loading import parse_recipe
 from lorebase.retrieval.answerability import Answerability, answerability
-from lorebase.workspace import Workspace, WorkspaceConfig, load_config
+from lorebase.workspace import Workspace
+from lorebase.workspace_config import WorkspaceConfig, load_config
 
 BASE_MODES = ("vector_search", "full_text_search", "hybrid_search")
 PAIRS = (("en", "en"), ("zh", "zh"), ("zh", "en"))

@@ -14,6 +14,7 @@ from lorebase.index.words import passage_words, query_words
 from lorebase.models.ports import EmbeddingProfile
 from lorebase.retrieval.answerability_words import QUESTION_WORDS
 from lorebase.retrieval.model import SearchResult
+from lorebase.retrieval.question_subject import names_subject
 
 RESULTS_READ = 10
 """Results that are looked at; the weights are calibrated on ten and on five."""
@@ -27,7 +28,8 @@ _HAN_SHARE = 0.3
 class Answerability(BaseModel):
     """A verdict.
 
-    `NOTHING_FOUND` is for no results at all, `LOW_RELEVANCE` for results that do not answer; both mean no evidence.
+    `NOTHING_FOUND` is for no results at all, `LOW_RELEVANCE` for results that do not answer, `NO_SUBJECT` for a
+    question that names nothing to look up, whatever was found. All three mean no evidence.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -35,7 +37,7 @@ class Answerability(BaseModel):
     answerable: bool
     score: float = Field(ge=0, le=1, description="How sure; comparable between queries of one profile.")
     threshold: float = Field(ge=0, le=1, description="Score from which on the query counts as answerable.")
-    reason: Literal["ENOUGH_EVIDENCE", "NOTHING_FOUND", "LOW_RELEVANCE"]
+    reason: Literal["ENOUGH_EVIDENCE", "NOTHING_FOUND", "LOW_RELEVANCE", "NO_SUBJECT"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +98,16 @@ def answerability(query: str, results: Sequence[SearchResult], profile: Embeddin
     """Decide whether there is enough evidence.
 
     A calibrated model weighs meaning and words. One that is not needs both: a cosine of at least `min_score`, and the
-    question's words. Raising `min_score` makes every profile stricter.
+    question's words. Raising `min_score` makes every profile stricter. A question without a subject has no evidence:
+    its few words stand in passages about anything.
 
     Args:
         query: The question.
         results: What a query mode found, best first; at least two, better five, so that the best can be compared.
         profile: Profile of the vectors behind the results; None where there are none.
     """
+    if not names_subject(query):
+        return Answerability(answerable=False, score=0.0, threshold=THRESHOLD, reason="NO_SUBJECT")
     if not results:
         return Answerability(answerable=False, score=0.0, threshold=THRESHOLD, reason="NOTHING_FOUND")
     reranked = results[0].scores.rerank if results[0].scores else None

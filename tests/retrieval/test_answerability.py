@@ -36,6 +36,20 @@ def test_nothing_found_is_told_from_low_relevance() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "text"),
+    [("What is this collection about?", "This is what it is about."), ("这个资料库讲什么？", "这个资料库讲的是什么。")],
+)
+@pytest.mark.parametrize("rerank", [None, 0.9])
+def test_a_question_without_a_subject_has_no_evidence_however_near(
+    question: str, text: str, rerank: float | None
+) -> None:
+    found = answerability(question, [result(text, 0.9, rerank), result("Beans.", 0.0)], LOCAL)
+
+    assert (found.answerable, found.score, found.reason) == (False, 0.0, "NO_SUBJECT")
+    assert answerability(question, [], LOCAL).reason == "NO_SUBJECT"
+
+
+@pytest.mark.parametrize(
     ("question", "best", "other"),
     [
         ("How much does a berth cost?", "A berth costs nine crowns a night.", "Beans are sown in May."),
@@ -78,8 +92,8 @@ def test_without_vectors_the_words_decide() -> None:
 
 def test_a_reranker_that_scored_the_best_result_decides() -> None:
     """KQ-15."""
-    enough = answerability("What?", [result("x", 0.1, rerank=0.2)], LOCAL)
-    too_little = answerability("What?", [result("x", 0.9, rerank=0.19)], LOCAL)
+    enough = answerability("Which berth?", [result("x", 0.1, rerank=0.2)], LOCAL)
+    too_little = answerability("Which berth?", [result("x", 0.9, rerank=0.19)], LOCAL)
 
     assert (enough.answerable, enough.threshold) == (True, 0.2)
     assert not too_little.answerable

@@ -23,7 +23,7 @@ from lorebase.operation.context import OperationContext
 from lorebase.operation.issues import CheckIssue
 
 DraftKind: TypeAlias = Literal[
-    "written", "quoted", "contradiction", "other_language", "no_evidence", "hand_over", "instead"
+    "written", "quoted", "contradiction", "other_language", "no_evidence", "no_subject", "hand_over", "instead"
 ]
 
 NOT_IN_EVIDENCE: Final = "NOT_IN_EVIDENCE"
@@ -43,6 +43,7 @@ CHECKS_OF_KIND: Final[dict[DraftKind, tuple[str, ...]]] = {
     "contradiction": _OF_CLAIMS,
     "other_language": _OF_FIXED_TEXTS,
     "no_evidence": _OF_FIXED_TEXTS,
+    "no_subject": _OF_FIXED_TEXTS,
     "hand_over": _OF_FIXED_TEXTS,
     "instead": _OF_FIXED_TEXTS,
 }

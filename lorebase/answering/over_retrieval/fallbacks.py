@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from lorebase.answering.over_retrieval.drafts import NOT_IN_EVIDENCE, Draft, DraftKind
 from lorebase.answering.over_retrieval.evidence import Evidence
 from lorebase.answering.over_retrieval.extractive import extractive_answer, scored_pieces
-from lorebase.answering.over_retrieval.wording import CONTRADICTION, HAND_OVER, IN_OTHER_LANGUAGE, NO_EVIDENCE
+from lorebase.answering.over_retrieval.wording import (
+    CONTRADICTION,
+    HAND_OVER,
+    IN_OTHER_LANGUAGE,
+    NO_EVIDENCE,
+    NO_SUBJECT,
+)
 from lorebase.answering.ready_checks import GroundedAnswer
 from lorebase.operation.issues import CheckIssue
 
@@ -18,10 +24,12 @@ MOST_POINTERS = 3
 def fallback_draft(evidence: Evidence, issues: Iterable[CheckIssue]) -> Draft:
     """The draft in place of an answer.
 
-    Without evidence it says so, and so it does where a model read the evidence and found no answer in it. Documents
-    that contradict each other are quoted against each other. Everything else quotes the evidence; evidence in another
-    language than the question is pointed at.
+    Without evidence it says so, and so it does where a model read the evidence and found no answer in it. A question
+    that names nothing to look up is asked for a subject. Documents that contradict each other are quoted against each
+    other. Everything else quotes the evidence; evidence in another language than the question is pointed at.
     """
+    if evidence.status == "unavailable" and evidence.verdict.reason == "NO_SUBJECT":
+        return fixed_draft(evidence, "no_subject", NO_SUBJECT[evidence.language])
     if evidence.status == "unavailable" or any(issue.code == NOT_IN_EVIDENCE for issue in issues):
         return fixed_draft(evidence, "no_evidence", NO_EVIDENCE[evidence.language])
     if evidence.status == "conflict":

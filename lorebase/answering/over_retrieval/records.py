@@ -74,7 +74,8 @@ class AnsweredQuestion(_Frozen):
     )
     kind: DraftKind | None = Field(
         description="written by a model, quoted from the evidence, a contradiction of it, a pointer to evidence in "
-        "other_language; fixed texts: no_evidence, hand_over, instead (the text asks for no answer). None if blocked."
+        "other_language; fixed texts: no_evidence, no_subject (nothing is named that can be looked up), hand_over, "
+        "instead (the text asks for no answer). None if blocked."
     )
     text: str = Field(description="The answer with its citations; empty if blocked.")
     sources: tuple[AnswerSource, ...]

@@ -1,4 +1,4 @@
-"""Fixed texts of the program, in English and Chinese: nothing found, contradiction, hand-over, what to use instead."""
+"""Fixed texts of the program, English and Chinese: nothing found, no subject, contradiction, hand-over, instead."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ Wording = Mapping[Language, str]
 NO_EVIDENCE: Final[Wording] = {
     "en": "The knowledge base holds no evidence for an answer to this question.",
     "zh": "知识库中没有可以回答这个问题的依据。",
+}
+NO_SUBJECT: Final[Wording] = {
+    "en": "This names nothing that can be looked up in the documents. Name a subject: a thing, a person, a place, a "
+    "rule. What the knowledge base holds is shown by `lorebase status` and `lorebase report`.",
+    "zh": "这里没有提到可以在文档中查找的内容，请写明要问的对象，例如某个事物、人物、地点或规定。"
+    "要了解知识库收录了什么，请用 `lorebase status` 和 `lorebase report`。",
 }
 HAND_OVER: Final[Wording] = {
     "en": "There is no checked answer to this question. Please ask a person who knows the subject.",

@@ -143,7 +143,7 @@ class GovernedRetrieval:
         profile = self._profile(base) if mode != "full_text_search" else None
         good = [result for result in results if self._is_evidence(result, profile)]
         verdict = self._verdict(request.query, good, profile)
-        if results and not good:
+        if results and not good and verdict.reason == "NOTHING_FOUND":
             # Something was found, though nothing above the floor.
             verdict = verdict.model_copy(update={"reason": "LOW_RELEVANCE"})
         if not verdict.answerable:
@@ -154,7 +154,7 @@ class GovernedRetrieval:
     def _verdict(self, query: str, good: Sequence[SearchResult], profile: EmbeddingProfile | None) -> Answerability:
         verdict = answerability(query, good, profile)
         reranked = good[0].scores.rerank if good and good[0].scores else None
-        if reranked is not None:
+        if reranked is not None and verdict.reason != "NO_SUBJECT":
             # Only results of at least the operator's own threshold are left.
             threshold = self._settings.min_rerank_score
             verdict = Answerability(answerable=True, score=reranked, threshold=threshold, reason="ENOUGH_EVIDENCE")

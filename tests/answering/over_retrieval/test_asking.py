@@ -80,6 +80,27 @@ async def test_without_evidence_the_answer_says_so_and_no_model_is_asked(
     assert [issue.code for issue in answered.issues] == ["SOURCE_UNAVAILABLE"]
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What is this collection about?", "Name a subject"),
+        ("hello", "Name a subject"),
+        ("这个资料库讲什么？", "请写明要问的对象"),
+    ],
+)
+async def test_a_question_that_names_nothing_is_told_to_name_a_subject_and_where_to_see_what_the_base_holds(
+    tmp_path: Path, question: str, told: str
+) -> None:
+    chat = ScriptedChat([said(("A berth costs nine crowns.", [1]))])
+    async with await base_in(tmp_path, chat=chat) as base:
+        answered = await base.ask(question)
+
+    assert (answered.status, answered.kind, answered.source_status) == ("fallback", "no_subject", "unavailable")
+    assert told in answered.text
+    assert "`lorebase status`" in answered.text
+    assert (answered.sources, answered.needs_person, chat.calls) == ((), False, 0)
+
+
 async def test_a_model_writes_the_answer_and_reviews_it(tmp_path: Path) -> None:
     chat = ScriptedChat(playing([said(("A berth costs nine crowns.", [1]))]))
     async with await base_in(tmp_path, chat=chat) as base:

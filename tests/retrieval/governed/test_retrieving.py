@@ -12,6 +12,8 @@ import pytest
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from lorebase.adapters.databases import open_database
+from lorebase.database import Database
 from lorebase.errors import (
     ForbiddenError,
     InvalidInputError,
@@ -20,7 +22,6 @@ from lorebase.errors import (
     UnavailableError,
 )
 from lorebase.governance.context import Capability
-from lorebase.governance.database import Database, open_database
 from lorebase.governance.migrating import migrate
 from lorebase.index.ports import AnyOf, Candidate, EntityFields, Equals, Filter, VectorEntity
 from lorebase.recipes.loading import parse_recipe
@@ -83,6 +84,15 @@ async def test_a_question_about_something_else_has_no_evidence(world: KnowledgeW
 
     assert (found.answerable, found.reason, found.evidence) == (False, "NO_EVIDENCE", ())
     assert (found.source_status, found.verdict.reason) == ("unavailable", "LOW_RELEVANCE")
+
+
+@pytest.mark.parametrize("query", ["What is this about?", "你好，这里有什么？"])
+async def test_a_question_that_names_nothing_has_no_evidence_for_that_reason(world: KnowledgeWorld, query: str) -> None:
+    await live(world, "travel", handbook(30))
+
+    found = await world.retrieve(query)
+
+    assert (found.answerable, found.evidence, found.verdict.reason) == (False, (), "NO_SUBJECT")
 
 
 async def test_where_nothing_is_live_nothing_is_found(world: KnowledgeWorld) -> None:
