@@ -78,7 +78,7 @@ class GovernedKnowledge:
     async def close(self) -> None:
         """Give models and connections back."""
         await self.bases.close()
-        await self.workspace.index_store.close()
+        await self.workspace.close()
         await asyncio.to_thread(self.governance.close)
 
     async def __aenter__(self) -> Self:

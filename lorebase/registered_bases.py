@@ -12,6 +12,7 @@ from typing import TypeAlias
 from lorebase.artifacts.snapshots import Snapshot
 from lorebase.cards.kinds import WIKI_CARDS
 from lorebase.cards.reading import snapshot_cards
+from lorebase.database import Database
 from lorebase.errors import NotFoundError
 from lorebase.extraction.graph_ports import GraphStore
 from lorebase.index.ports import IndexStore
@@ -72,6 +73,11 @@ class HostedWorkspace(Workspace):
         return self._workspace.index_store
 
     @cached_property
+    def database(self) -> Database:
+        """That of the workspace."""
+        return self._workspace.database
+
+    @cached_property
     def graph_store(self) -> GraphStore:
         """That of the workspace."""
         return self._workspace.graph_store
@@ -80,6 +86,10 @@ class HostedWorkspace(Workspace):
     def registry_store(self) -> RegistryStore:
         """That of the workspace."""
         return self._workspace.registry_store
+
+    async def close(self) -> None:
+        """Give back what is opened once for all bases."""
+        await self._workspace.close()
 
     async def open_embedder(self, spec: EmbeddingModelSpec) -> Embedder:
         """As the workspace."""

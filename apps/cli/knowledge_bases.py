@@ -13,7 +13,10 @@ from apps.cli.options import DEFAULT_WORKSPACE, AsJson, WorkspaceFolder
 
 if TYPE_CHECKING:
     from lorebase.registry.base_changes import BaseChange
+    from lorebase.registry.card_types import CardType
+    from lorebase.registry.envelope import Envelope, NoData
     from lorebase.registry.service import KnowledgeBases
+    from lorebase.registry.source_types import SourceType
 
 kb_app = typer.Typer(help="The registry of knowledge bases.", no_args_is_help=True)
 source_type_app = typer.Typer(help="Source types: kinds of documents, and how to tell them.", no_args_is_help=True)
@@ -119,6 +122,22 @@ def delete(
     answer(lambda: _opened(workspace).delete(base_id, purge=purge), deleted_lines(base_id), as_json=as_json)
 
 
+@kb_app.command("import")
+def import_bases(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="A registry file; without one that of the workspace's folder, which is put aside then."),
+    ] = None,
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+) -> None:
+    """Take over the bases of a registry file, as after the workspace was given a database."""
+    from apps.cli.envelopes import answer, imported_lines  # noqa: PLC0415 (see the module's first sentence)
+    from lorebase.workspace import Workspace  # noqa: PLC0415 (as above)
+
+    answer(lambda: Workspace.load(workspace, os.environ).import_registry(file), imported_lines, as_json=as_json)
+
+
 @kb_app.command()
 def documents(base_id: BaseId, as_json: AsJson = False, workspace: WorkspaceFolder = DEFAULT_WORKSPACE) -> None:
     """The documents that are live, each with its source type, its tags and how many versions are kept."""
@@ -164,8 +183,10 @@ def rebuild(
     answer(lambda: rebuilt(request, os.environ, with_prefect=with_prefect), rebuild_lines, as_json=as_json)
 
 
-@source_type_app.command("add")
-def add_source_type(
+@source_type_app.command("update", help="Change what is given of a source type.")
+@source_type_app.command("add", help="Add a source type; it needs label, description, signals and excludes.")
+def put_source_type(
+    context: typer.Context,
     base_id: BaseId,
     type_id: TypeId,
     *,
@@ -178,36 +199,18 @@ def add_source_type(
     as_json: AsJson = False,
     workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
 ) -> None:
-    """Add a source type; it needs label, description, signals and excludes."""
+    """Add a type or change it, as the command's name says."""
     from apps.cli.envelopes import answer, type_lines  # noqa: PLC0415 (see the module's first sentence)
     from lorebase.registry.changes import SourceTypeChange  # noqa: PLC0415 (as above)
 
     given = _given(label=label, description=description, signals=signal, excludes=exclude, enabled=enabled)
     change = SourceTypeChange.from_json({**given, **_metadata_fields(field)}, type_id=type_id)
-    answer(lambda: _opened(workspace).source_types.add(base_id, change), type_lines, as_json=as_json)
 
+    def put() -> Envelope[SourceType | NoData]:
+        types = _opened(workspace).source_types
+        return types.add(base_id, change) if context.info_name == "add" else types.update(base_id, change)
 
-@source_type_app.command("update")
-def update_source_type(
-    base_id: BaseId,
-    type_id: TypeId,
-    *,
-    label: Label = None,
-    description: Description = None,
-    signal: Signals = None,
-    exclude: Excludes = None,
-    field: Fields = None,
-    enabled: Enabled = None,
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
-    """Change what is given of a source type."""
-    from apps.cli.envelopes import answer, type_lines  # noqa: PLC0415 (see the module's first sentence)
-    from lorebase.registry.changes import SourceTypeChange  # noqa: PLC0415 (as above)
-
-    given = _given(label=label, description=description, signals=signal, excludes=exclude, enabled=enabled)
-    change = SourceTypeChange.from_json({**given, **_metadata_fields(field)}, type_id=type_id)
-    answer(lambda: _opened(workspace).source_types.update(base_id, change), type_lines, as_json=as_json)
+    answer(put, type_lines, as_json=as_json)
 
 
 @source_type_app.command("delete")
@@ -228,8 +231,10 @@ def delete_source_type(
     )
 
 
-@card_type_app.command("add")
-def add_card_type(
+@card_type_app.command("update", help="Change what is given of a card type; its template is derived again.")
+@card_type_app.command("add", help="Add a card type; it needs label, description and sections.")
+def put_card_type(
+    context: typer.Context,
     base_id: BaseId,
     type_id: TypeId,
     *,
@@ -243,37 +248,18 @@ def add_card_type(
     as_json: AsJson = False,
     workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
 ) -> None:
-    """Add a card type; it needs label, description and sections."""
+    """Add a type or change it, as the command's name says."""
     from apps.cli.envelopes import answer, type_lines  # noqa: PLC0415 (see the module's first sentence)
     from lorebase.registry.changes import CardTypeChange  # noqa: PLC0415 (as above)
 
     given = _given(label=label, description=description, layer=layer, sections=section, fields=field)
     change = CardTypeChange.from_json({**given, **_given(examples=example, enabled=enabled)}, type_id=type_id)
-    answer(lambda: _opened(workspace).card_types.add(base_id, change), type_lines, as_json=as_json)
 
+    def put() -> Envelope[CardType | NoData]:
+        types = _opened(workspace).card_types
+        return types.add(base_id, change) if context.info_name == "add" else types.update(base_id, change)
 
-@card_type_app.command("update")
-def update_card_type(
-    base_id: BaseId,
-    type_id: TypeId,
-    *,
-    label: Label = None,
-    description: Description = None,
-    layer: Layer = None,
-    section: Sections = None,
-    field: Fields = None,
-    example: Examples = None,
-    enabled: Enabled = None,
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
-    """Change what is given of a card type; its template is derived again."""
-    from apps.cli.envelopes import answer, type_lines  # noqa: PLC0415 (see the module's first sentence)
-    from lorebase.registry.changes import CardTypeChange  # noqa: PLC0415 (as above)
-
-    given = _given(label=label, description=description, layer=layer, sections=section, fields=field)
-    change = CardTypeChange.from_json({**given, **_given(examples=example, enabled=enabled)}, type_id=type_id)
-    answer(lambda: _opened(workspace).card_types.update(base_id, change), type_lines, as_json=as_json)
+    answer(put, type_lines, as_json=as_json)
 
 
 @card_type_app.command("delete")

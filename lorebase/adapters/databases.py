@@ -1,49 +1,126 @@
-"""Relational databases through SQLAlchemy."""
+"""Relational databases through SQLAlchemy and its drivers: the one place that knows what each of them needs."""
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
-from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.engine import make_url
+import tenacity
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.pool import Pool
 
+from lorebase.database import WRITES, Database
 from lorebase.errors import ConfigurationError
 
 SQLITE_WAIT_SECONDS = 30.0
-POOL = {"pool_size": 5, "max_overflow": 27}
-"""Together as many as an event loop's default executor has threads; all but five are closed after use."""
+CONNECT_SECONDS = 10
+KEPT_CONNECTIONS = 32
+"""Connections that stay open between uses, as many as an event loop's default executor may have threads."""
+
+_POOL = {"pool_size": KEPT_CONNECTIONS, "max_overflow": -1, "pool_use_lifo": True}
+"""A thread never waits for another one's connection: there are as many as threads use at once, opened when they do.
+
+Each call holds one. What bounds them is how many threads a process has; the server has the last word.
+"""
+
+_MEMORY = frozenset({None, "", ":memory:"})
+_ENGINES: WeakSet[Engine] = WeakSet()
+_OF_PARENT: list[Pool] = []
+
+
+def open_database(url: str) -> Database:
+    """The database at an address; arguments and errors as `open_engine`."""
+    return Database(open_engine(url))
 
 
 def open_engine(url: str) -> Engine:
-    """An engine for an address; no connection is opened yet.
+    """An engine for an address; no connection is opened yet, nor a file or folder made.
 
-    SQLite is used with a write-ahead log, so that readers and a writer do not wait for each other.
+    - SQLite: a write-ahead log, so that readers and a writer do not wait for each other; writers wait at their start.
+    - MySQL and MariaDB: times are UTC, and a second reading sees what others have committed, as on PostgreSQL.
+    - Statements are logged and raised without their parameters: those hold what people wrote.
+    - A forked child opens connections of its own.
 
     Args:
-        url: SQLAlchemy address, such as `sqlite:////folder/lorebase.db` or `postgresql+psycopg://user@host/name`.
+        url: sqlite:///FILE, postgresql+psycopg://..., mysql+pymysql://... or mariadb+pymysql://...
 
     Raises:
         ConfigurationError: It is no address, or its driver is not installed.
     """
     try:
-        parsed = make_url(url)
-        is_sqlite = parsed.get_backend_name() == "sqlite"
-        arguments: dict[str, Any] = {"timeout": SQLITE_WAIT_SECONDS} if is_sqlite else {}
-        pool = {} if is_sqlite and parsed.database in {None, "", ":memory:"} else POOL  # memory has one connection
-        engine = create_engine(parsed, connect_args=arguments, pool_pre_ping=not is_sqlite, **pool)
+        address = make_url(url)
+        engine = _sqlite(address) if address.get_backend_name() == "sqlite" else _server(address)
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
         raise ConfigurationError(
-            f"The database address cannot be used: {type(error).__name__}.",
-            remedy="Write it as dialect+driver://user:password@host/name, and install its driver.",
+            "The database address is none that can be opened here.",
+            remedy="Use sqlite:///FILE, postgresql+psycopg://USER@HOST/NAME or mysql+pymysql://USER@HOST/NAME, "
+            "and install the driver that it names.",
         ) from error
-    if is_sqlite:
-        event.listen(engine, "connect", _with_write_ahead_log)
+    _ENGINES.add(engine)
     return engine
 
 
-def _with_write_ahead_log(connection: Any, _: object) -> None:  # noqa: ANN401 (a connection of the driver)
+def _server(address: URL) -> Engine:
+    options: dict[str, Any] = {"hide_parameters": True, "pool_pre_ping": True, **_POOL}
+    connecting: dict[str, Any] = {}
+    if "connect_timeout" not in address.query:  # what is given here goes before the address
+        connecting["connect_timeout"] = CONNECT_SECONDS
+    if address.get_backend_name() in {"mysql", "mariadb"}:
+        options["isolation_level"] = "READ COMMITTED"
+        connecting |= {"init_command": "SET time_zone = '+00:00'", "charset": "utf8mb4"}
+    return create_engine(address, connect_args=connecting, **options)
+
+
+def _sqlite(address: URL) -> Engine:
+    pool = {} if address.database in _MEMORY else _POOL  # memory has one connection a thread
+    engine = create_engine(address, hide_parameters=True, connect_args={"timeout": SQLITE_WAIT_SECONDS}, **pool)
+    if address.database not in _MEMORY and "uri" not in address.query:
+        folder = Path(address.database or "").parent
+
+        def make_folder(*_: object) -> None:
+            with suppress(OSError):  # SQLite says that it cannot open the file
+                folder.mkdir(parents=True, exist_ok=True)
+
+        event.listen(engine, "do_connect", make_folder)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401 (sqlite3's connection, as events give it)
+    """Readers beside one writer, and no implicit BEGIN of the driver."""
+    connection.isolation_level = None
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=NORMAL")
+    # Changing to the log needs the file alone, and SQLite does not wait for that as it waits for other locks.
+    attempts = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(sqlite3.OperationalError),
+        stop=tenacity.stop_after_delay(SQLITE_WAIT_SECONDS),
+        wait=tenacity.wait_random_exponential(multiplier=0.005, max=0.2),
+        reraise=True,
+    )
+    attempts(cursor.execute, "PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Writers wait for each other at their start: a lock that is raised later can fail without waiting."""
+    writes = connection.get_execution_options().get(WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _leave_connections_to_parent() -> None:
+    """In a forked child: sockets and locks are the parent's. Referenced, or they would be closed for both."""
+    for engine in list(_ENGINES):
+        _OF_PARENT.append(engine.pool)
+        engine.dispose(close=False)
+
+
+if hasattr(os, "register_at_fork"):  # registered with the import, because a fork gives no other notice
+    os.register_at_fork(after_in_child=_leave_connections_to_parent)

@@ -56,6 +56,7 @@ LorebaseError
 │       └── IdempotencyConflictError
 └── DependencyError           the service that did not answer as it must
     ├── UnavailableError
+    │   ├── TransactionUndoneError
     │   ├── ModelUnavailableError
     │   └── RetrievalTimeoutError
     ├── RateLimitedError
@@ -107,6 +108,7 @@ from lorebase.errors.dependencies import (
     RateLimitedError,
     RefusedError,
     RetrievalTimeoutError,
+    TransactionUndoneError,
     TruncatedAnswerError,
     UnavailableError,
     UnusableAnswerError,
@@ -202,6 +204,7 @@ __all__ = [
     "SelectionTooLongError",
     "SourceError",
     "StateConflictError",
+    "TransactionUndoneError",
     "TruncatedAnswerError",
     "UnauthenticatedError",
     "UnavailableError",

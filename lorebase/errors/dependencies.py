@@ -18,6 +18,12 @@ class UnavailableError(DependencyError):
     retryable = True
 
 
+class TransactionUndoneError(UnavailableError):
+    """A database undid a transaction because of a lock or a deadlock. Nothing changed; it may be made again."""
+
+    code = "TRANSACTION_UNDONE"
+
+
 class ModelUnavailableError(UnavailableError):
     """No model can be called for an answer now; the flow goes on to its fallback."""
 

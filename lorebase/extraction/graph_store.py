@@ -6,16 +6,14 @@ import asyncio
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Table, and_, delete, func, insert, select, union_all
-from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy import Connection, Table, and_, delete, func, insert, select, union_all
+from sqlalchemy.exc import IntegrityError
 
 from lorebase.artifacts.kinds import ArtifactKind
-from lorebase.errors import UnavailableError
+from lorebase.database import Database
 from lorebase.extraction.graph_kinds import KNOWLEDGE_GRAPH, GraphFact
 from lorebase.extraction.graph_model import Evidence, GraphEntity, GraphRelation, graph_of
 from lorebase.extraction.graph_tables import (
@@ -41,12 +39,12 @@ class SqlGraphStore:
     """Graph store over a database. Its calls are made in threads, each in a transaction of its own.
 
     Args:
-        open_engine: Opens the database; called when the store is first used, and again after `close`.
+        open_database: Opens the database; called when the store is first used, and again after `close`.
     """
 
-    def __init__(self, open_engine: Callable[[], Engine]) -> None:
-        self._open_engine = open_engine
-        self._engine: Engine | None = None
+    def __init__(self, open_database: Callable[[], Database]) -> None:
+        self._open_database = open_database
+        self._database: Database | None = None
         self._lock = threading.Lock()
 
     @property
@@ -66,21 +64,23 @@ class SqlGraphStore:
     def _write(self, base_name: str, content_key: str, rows: Sequence[GraphFact]) -> None:
         owner = {"base_name": base_name, "content_key": content_key}
         contents = table_rows(graph_of(rows))
+
+        def put(connection: Connection) -> None:
+            # First, so that of two writers the second waits, and then fails as a whole.
+            connection.execute(insert(GRAPHS), {**owner, "row_count": sum(map(len, contents.values()))})
+            for table, content in contents.items():
+                for batch in _batches(content, _ROWS_IN_ONE_INSERT):
+                    connection.execute(insert(table), [{**owner, **row} for row in batch])
+
         try:
-            with self._transaction() as connection:
-                # First, so that of two writers the second waits, and then fails as a whole.
-                connection.execute(insert(GRAPHS), {**owner, "row_count": sum(map(len, contents.values()))})
-                for table, content in contents.items():
-                    for batch in _batches(content, _ROWS_IN_ONE_INSERT):
-                        connection.execute(insert(table), [{**owner, **row} for row in batch])
+            self._opened().written(put)
         except IntegrityError:
             if not self._holds(base_name, content_key):
                 raise
 
     def _holds(self, base_name: str, content_key: str) -> bool:
         query = select(GRAPHS.c.row_count).where(_is(GRAPHS, base_name, content_key))
-        with self._transaction() as connection:
-            return connection.execute(query).first() is not None
+        return self._ask(lambda connection: connection.execute(query).first() is not None)
 
     async def content_keys(self, base_name: str) -> list[str]:
         """Contents whose graphs are there."""
@@ -100,7 +100,8 @@ class SqlGraphStore:
         """Remove graphs, each in one transaction. Returns how many rows went."""
         removed = 0
         for key in content_keys:
-            removed += await self._read(partial(_remove, base_name=base_name, content_key=key))
+            remove = partial(_remove, base_name=base_name, content_key=key)
+            removed += await asyncio.to_thread(self._change, remove)
         return removed
 
     async def rows(self, base_name: str, content_keys: Iterable[str]) -> int:
@@ -213,16 +214,19 @@ class SqlGraphStore:
     async def close(self) -> None:
         """Close the connections."""
         with self._lock:
-            engine, self._engine = self._engine, None
-        if engine is not None:
-            await asyncio.to_thread(engine.dispose)
+            database, self._database = self._database, None
+        if database is not None:
+            await asyncio.to_thread(database.close)
 
     async def _read(self, ask: Callable[[Connection], _AnswerT]) -> _AnswerT:
         return await asyncio.to_thread(self._ask, ask)
 
     def _ask(self, ask: Callable[[Connection], _AnswerT]) -> _AnswerT:
-        with self._transaction() as connection:
+        with self._opened().reading() as connection:
             return ask(connection)
+
+    def _change(self, write: Callable[[Connection], _AnswerT]) -> _AnswerT:
+        return self._opened().written(write)
 
     async def _read_batches(self, keys: Sequence[str], query: Callable[[Sequence[str]], Any]) -> list[Any]:
         def ask(connection: Connection) -> list[Any]:
@@ -234,28 +238,13 @@ class SqlGraphStore:
 
         return await self._read(ask)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
-        try:
-            with self._opened().begin() as connection:
-                yield connection
-        except IntegrityError:
-            raise
-        except (DBAPIError, PoolTimeoutError) as error:
-            said = str(error.orig if isinstance(error, DBAPIError) else error)
-            raise UnavailableError(
-                f"The database of knowledge graphs did not answer: {(said.splitlines() or [''])[0]}",
-                remedy="Look at `database` in the workspace file; graphs are made again from stored artifacts.",
-                dependency="database",
-            ) from error
-
-    def _opened(self) -> Engine:
+    def _opened(self) -> Database:
         with self._lock:
-            if self._engine is None:
-                engine = self._open_engine()
-                METADATA.create_all(engine)
-                self._engine = engine
-            return self._engine
+            if self._database is None:
+                database = self._open_database().called("database of knowledge graphs")
+                database.make_tables(METADATA)
+                self._database = database
+            return self._database
 
 
 _ENTITY_KEY = ("base_name", "content_key", "entity_id")

@@ -20,7 +20,7 @@ from lorebase.models.settings import RerankModelSpec
 from lorebase.recipes.expansion import PlannedStep, expand
 from lorebase.recipes.model import KnowledgeRecipe
 from lorebase.recipes.places import invalid_recipe
-from lorebase.runs.builder import BuildWorkspace, opened_recipe
+from lorebase.runs.builder import BuildWorkspace, opened_recipe, require_supported_indexes
 from lorebase.runs.step import Step, StepExecutionContext
 
 INDEX_PREFIX = "governed-"
@@ -135,7 +135,8 @@ class GovernedBases:
 
         Raises:
             InvalidRecipeError: The recipe has faults.
-            ConfigurationError: A model of the recipe cannot be opened, or it has no step that parses or cuts.
+            ConfigurationError: A model of the recipe cannot be opened, it has no step that parses or cuts, or the index
+                store cannot hold one of its indexes.
         """
         recipe = self.recipes.at_hand(base_id)
         if recipe is None:
@@ -166,6 +167,7 @@ class GovernedBases:
         context, _reader = await self._stack.enter_async_context(
             opened_recipe(self._workspace, recipe.model_copy(update={"sources": ()}), planned, "governed")
         )
+        await require_supported_indexes(context, indexes)
         reranker = None
         if recipe.models.rerank is not None:
             reranker = self._workspace.open_reranker(recipe.models.rerank, context.chat)

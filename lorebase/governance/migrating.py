@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
-from sqlalchemy.engine import make_url
 
+from lorebase.database import Database
 from lorebase.errors import ConfigurationError
-from lorebase.governance.database import Database, open_database
 
 SCHEMA_REVISION = "r0001"
 """Newest script in migrations/versions."""
@@ -46,25 +45,17 @@ def migrate(database: Database) -> bool:
     return True
 
 
-def is_made(url: str) -> bool:
+def is_made(database: Database) -> bool:
     """Whether a database has the tables, of whatever version; nothing is written, nor a SQLite file made.
 
-    Args:
-        url: SQLAlchemy address.
-
     Raises:
-        ConfigurationError: The address cannot be opened.
         UnavailableError: The database does not answer.
     """
-    database = open_database(url)
-    try:
-        address = make_url(url)
-        if address.get_backend_name() == "sqlite" and not Path(address.database or "").is_file():
-            return False
-        with database.reading() as connection:
-            return schema_revision(connection) is not None
-    finally:
-        database.close()
+    address = database.engine.url
+    if address.get_backend_name() == "sqlite" and not Path(address.database or "").is_file():
+        return False
+    with database.reading() as connection:
+        return schema_revision(connection) is not None
 
 
 def schema_revision(connection: Connection) -> str | None:

@@ -187,7 +187,7 @@ class Processing:
             "payload_fingerprint": _payload_fingerprint(kind, revision.id),
             "status": TaskStatus.PENDING.value,
             "max_attempts": store.settings.max_attempts,
-            "due_time": store.clock.now(),
+            "due_time": store.task_time(connection),
             "created_by": context.user_id,
         }
         task_id = store.insert(connection, tasks, context, row)

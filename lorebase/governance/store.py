@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select
 
 from lorebase.clock import Clock
+from lorebase.database import Database, database_time
 from lorebase.errors import ConflictError, InvalidInputError, NotFoundError, VersionConflictError
 from lorebase.governance.context import PrincipalContext
-from lorebase.governance.database import Database
 from lorebase.governance.model import Item, Page, Record, Revision
 from lorebase.governance.row_ids import IdGenerator
 from lorebase.governance.settings import GovernanceSettings
@@ -34,12 +35,15 @@ class Store:
         clock: Time of every row.
         ids: Identity of every row.
         settings: The operator's rules.
+        task_time: Time that tasks become due and leases run out by: that of the database, because the clocks of
+            workers differ.
     """
 
     database: Database
     clock: Clock
     ids: IdGenerator
     settings: GovernanceSettings
+    task_time: Callable[[Connection], datetime] = database_time
 
     def insert(self, connection: Connection, table: Table, context: PrincipalContext, values: Mapping[str, Any]) -> int:
         """Write a new row with its conventional columns; gives its id."""

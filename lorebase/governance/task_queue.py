@@ -1,7 +1,8 @@
 """Doing the work: workers claim tasks by lease, keep them by heart-beat, and end them together with the revision.
 
 A worker may die at any moment and a task may be claimed again; the number of the attempt tells an old holder from the
-new one, and what an old holder still says is refused.
+new one, and what an old holder still says is refused. When tasks are due and leases run out is judged by the database's
+clock alone: workers whose own clocks are wrong hold, lose and take over tasks as all others do.
 """
 
 from __future__ import annotations
@@ -69,20 +70,29 @@ class TaskQueue:
         checked_text("worker", worker, MAX_WORKER_CHARS, min_chars=1)
         self._give_up_lost_tasks()
         for _try in range(_CLAIM_TRIES):
-            with self._store.database.transaction() as connection:
-                found = connection.execute(self._due(kinds, task_id)).one_or_none()
-                if found is None:
-                    return None
-                task = Task.from_row(found)
-                values = {
-                    "status": TaskStatus.RUNNING.value,
-                    "attempts": task.attempts + 1,
-                    "lease_owner": worker,
-                    "lease_until": self._lease_end(),
-                }
-                if self._swap(connection, task, values):
-                    return _read(connection, task.id)
+            try:
+                return self._store.database.written(lambda connection: self._claim(connection, worker, kinds, task_id))
+            except _OvertakenError:
+                continue
         return None
+
+    def _claim(
+        self, connection: Connection, worker: str, kinds: Sequence[TaskKind], task_id: int | None
+    ) -> Task | None:
+        now = self._store.task_time(connection)
+        found = connection.execute(_due(now, kinds, task_id)).one_or_none()
+        if found is None:
+            return None
+        task = Task.from_row(found)
+        values = {
+            "status": TaskStatus.RUNNING.value,
+            "attempts": task.attempts + 1,
+            "lease_owner": worker,
+            "lease_until": now + self._lease,
+        }
+        if not self._swap(connection, task, values):
+            raise _OvertakenError
+        return _read(connection, task.id)
 
     def heartbeat(self, task: Task) -> Task:
         """Hold a claimed task for another lease.
@@ -90,9 +100,12 @@ class TaskQueue:
         Raises:
             InvalidStateError: The task is no longer this worker's; stop working on it.
         """
-        with self._store.database.transaction() as connection:
-            self._require_held(connection, task, {"lease_until": self._lease_end()})
+
+        def renew(connection: Connection) -> Task:
+            self._require_held(connection, task, {"lease_until": self._store.task_time(connection) + self._lease})
             return _read(connection, task.id)
+
+        return self._store.database.written(renew)
 
     def require_held(self, connection: Connection, task: Task) -> None:
         """Go on only with a task that is still this worker's, inside the transaction that depends on it.
@@ -113,14 +126,17 @@ class TaskQueue:
             InvalidStateError: The task is no longer this worker's; nothing changes.
         """
         context = worker_context(task)
-        with self._store.database.transaction() as connection:
+        values: dict[str, Any] = {"index_status": _DONE[task.kind].value}
+        if embedding_profile:
+            values["embedding_profile"] = embedding_profile
+
+        def end(connection: Connection) -> Task:
             revision = revision_of(connection, context, task.revision_id, lock=True, also_deleted=True)
             self._end(connection, task, TaskStatus.SUCCEEDED)
-            values: dict[str, Any] = {"index_status": _DONE[task.kind].value}
-            if embedding_profile:
-                values["embedding_profile"] = embedding_profile
             self._settle(connection, context, task, revision, Command.FINISH_PROCESSING, values)
             return _read(connection, task.id)
+
+        return self._store.database.written(end)
 
     def fail(self, task: Task, error: Exception, stage: Stage | None = None) -> Task:
         """End an attempt badly: another one later where that may help, otherwise the task and its revision fail.
@@ -131,23 +147,26 @@ class TaskQueue:
             InvalidStateError: The task is no longer this worker's; nothing changes.
         """
         failure = failure_of(error, stage)
-        settings = self._store.settings
-        if failure.retryable and task.attempts < task.max_attempts:
-            delay = settings.retry_delays_seconds[min(task.attempts, len(settings.retry_delays_seconds)) - 1]
+        if not failure.retryable or task.attempts >= task.max_attempts:
+            return self._fail_for_good(task, failure)
+        delays = self._store.settings.retry_delays_seconds
+        delay = timedelta(seconds=delays[min(task.attempts, len(delays)) - 1])
+
+        def put_off(connection: Connection) -> Task:
             values = {
                 "status": TaskStatus.PENDING.value,
-                "due_time": self._store.clock.now() + timedelta(seconds=delay),
+                "due_time": self._store.task_time(connection) + delay,
                 "lease_owner": "",
                 "lease_until": None,
                 "error_code": failure.code.value,
                 "error_message": failure.summary,
             }
-            with self._store.database.transaction() as connection:
-                self._require_held(connection, task, values)
-                again = _read(connection, task.id)
-            logger.warning("task %d, attempt %d of %d: %s", task.id, task.attempts, task.max_attempts, failure.code)
-            return again
-        return self._fail_for_good(task, failure)
+            self._require_held(connection, task, values)
+            return _read(connection, task.id)
+
+        again = self._store.database.written(put_off)
+        logger.warning("task %d, attempt %d of %d: %s", task.id, task.attempts, task.max_attempts, failure.code)
+        return again
 
     def cancel(self, context: PrincipalContext, task_id: int, *, reason: str = "") -> Task:
         """Take back a task that no worker has begun; its revision counts as failed.
@@ -172,27 +191,13 @@ class TaskQueue:
             self._settle(connection, context, task, revision, Command.FAIL_PROCESSING, values, reason=reason)
             return _read(connection, task.id)
 
-    def _due(self, kinds: Sequence[TaskKind], task_id: int | None) -> Any:  # noqa: ANN401 (a select whose row type does not matter)
-        now = self._store.clock.now()
-        waiting = and_(tasks.c.status == TaskStatus.PENDING.value, tasks.c.due_time <= now)
-        lost = and_(tasks.c.status == TaskStatus.RUNNING.value, tasks.c.lease_until < now)
-        return (
-            select(tasks)
-            .where(or_(waiting, lost), tasks.c.kind.in_([kind.value for kind in kinds]), tasks.c.delete_flag == 0)
-            .where(tasks.c.attempts < tasks.c.max_attempts, tasks.c.id == task_id if task_id is not None else true())
-            .order_by(tasks.c.due_time, tasks.c.id)
-            .limit(1)
-            # Claimers pass each other by. SQLite has no such clause and needs none: its writers queue up.
-            .with_for_update(skip_locked=True)
-        )
-
     def _give_up_lost_tasks(self) -> None:
-        query = select(tasks).where(
-            tasks.c.status == TaskStatus.RUNNING.value,
-            tasks.c.lease_until < self._store.clock.now(),
-            tasks.c.attempts >= tasks.c.max_attempts,
-        )
         with self._store.database.reading() as connection:
+            query = select(tasks).where(
+                tasks.c.status == TaskStatus.RUNNING.value,
+                tasks.c.lease_until < self._store.task_time(connection),
+                tasks.c.attempts >= tasks.c.max_attempts,
+            )
             lost = [Task.from_row(row) for row in connection.execute(query)]
         for task in lost:
             try:
@@ -202,15 +207,18 @@ class TaskQueue:
 
     def _fail_for_good(self, task: Task, failure: TaskFailure, *, held: bool = True) -> Task:
         context = worker_context(task)
-        with self._store.database.transaction() as connection:
+        facts = {"error_code": failure.code.value, "error_message": failure.summary}
+        values = {"index_status": IndexStatus.INDEX_FAILED.value}
+
+        def end(connection: Connection) -> Task:
             revision = revision_of(connection, context, task.revision_id, lock=True, also_deleted=True)
-            facts = {"error_code": failure.code.value, "error_message": failure.summary}
             self._end(connection, task, TaskStatus.FAILED, facts, held=held)
-            values = {"index_status": IndexStatus.INDEX_FAILED.value}
             self._settle(
                 connection, context, task, revision, Command.FAIL_PROCESSING, values, reason=failure.code.value
             )
-            failed = _read(connection, task.id)
+            return _read(connection, task.id)
+
+        failed = self._store.database.written(end)
         logger.warning("task %d of revision %d failed: %s", task.id, task.revision_id, failure.code)
         return failed
 
@@ -268,8 +276,27 @@ class TaskQueue:
         change = {"version": tasks.c.version + 1, "update_time": self._store.clock.now(), **values}
         return bool(connection.execute(tasks.update().where(*same).values(change)).rowcount == 1)
 
-    def _lease_end(self) -> datetime:
-        return self._store.clock.now() + timedelta(seconds=self._store.settings.lease_seconds)
+    @property
+    def _lease(self) -> timedelta:
+        return timedelta(seconds=self._store.settings.lease_seconds)
+
+
+class _OvertakenError(Exception):
+    """Another worker took the task first."""
+
+
+def _due(now: datetime, kinds: Sequence[TaskKind], task_id: int | None) -> Any:  # noqa: ANN401 (a select whose row type does not matter)
+    waiting = and_(tasks.c.status == TaskStatus.PENDING.value, tasks.c.due_time <= now)
+    lost = and_(tasks.c.status == TaskStatus.RUNNING.value, tasks.c.lease_until < now)
+    return (
+        select(tasks)
+        .where(or_(waiting, lost), tasks.c.kind.in_([kind.value for kind in kinds]), tasks.c.delete_flag == 0)
+        .where(tasks.c.attempts < tasks.c.max_attempts, tasks.c.id == task_id if task_id is not None else true())
+        .order_by(tasks.c.due_time, tasks.c.id)
+        .limit(1)
+        # Claimers pass each other by. SQLite has no such clause and needs none: its writers queue up.
+        .with_for_update(skip_locked=True)
+    )
 
 
 def _read(connection: Connection, task_id: int) -> Task:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -107,6 +108,18 @@ class FileRegistryStore:
                 return False
             self._write(document)
             return True
+
+    def put_aside(self) -> Path:
+        """Rename the file, and the backup with it, so that this registry is empty; gives the new name of the file."""
+        with self._locked():
+            name = f"{self.path.name}.imported"
+            free = (f"{name}-{number}" if number else name for number in itertools.count())
+            aside = next(path for path in map(self.path.with_name, free) if not path.exists())
+            with contextlib.suppress(FileNotFoundError):  # another process was faster
+                self.path.replace(aside)
+            with contextlib.suppress(FileNotFoundError):
+                self.backup.replace(aside.with_name(f"{aside.name}.bak"))
+            return aside
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, TypeVar
 
 import tenacity
 from sqlalchemy import (
     BigInteger,
     Column,
-    Connection,
-    Engine,
     Integer,
     MetaData,
     String,
@@ -20,13 +18,15 @@ from sqlalchemy import (
     Text,
     delete,
     insert,
+    inspect,
     select,
     update,
 )
 from sqlalchemy.dialects import mysql
-from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError, ProgrammingError
+from sqlalchemy.exc import IntegrityError
 
-from lorebase.errors import ConflictError, CorruptObjectError, NewerFormatError, UnavailableError
+from lorebase.database import Database
+from lorebase.errors import ConflictError, CorruptObjectError, NewerFormatError
 from lorebase.registry.reading import JsonObject
 from lorebase.registry.stores import FORMAT, Change, StoredBases
 
@@ -34,7 +34,6 @@ ATTEMPTS: Final = 50
 
 Result = TypeVar("Result")
 
-_TRANSIENT = (IntegrityError, OperationalError, ProgrammingError)
 _METADATA = MetaData()
 
 BASES: Final = Table(
@@ -70,12 +69,12 @@ class SqlRegistryStore:
     another, and is made again where the row's version moved in between.
 
     Args:
-        engine: Opens connections; belongs to the caller.
+        database: Where the tables are; belongs to the caller.
         attempts: Most tries of one change; each but the last lost to another writer of the same base.
     """
 
-    def __init__(self, engine: Engine, *, attempts: int = ATTEMPTS) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, *, attempts: int = ATTEMPTS) -> None:
+        self._database = database.called("database of the registry")
         self._attempts = attempts
 
     def create_tables(self) -> None:
@@ -84,40 +83,40 @@ class SqlRegistryStore:
         Raises:
             UnavailableError: The database does not answer.
         """
-        try:
-            self._create_missing()
-        except _TRANSIENT:  # another process makes them at the same moment
-            with _translated():
-                self._create_missing()
+        self._database.make_tables(_METADATA)
+        if self._format() is None:
+            first = insert(FORMATS).values(id=1, format=FORMAT)
+            with suppress(IntegrityError):  # another process notes it at the same moment
+                self._database.written(lambda connection: connection.execute(first))
         self._check_format()
-
-    def _create_missing(self) -> None:
-        with self._engine.begin() as connection:
-            _METADATA.create_all(connection)
-        with self._engine.begin() as connection:
-            if connection.execute(select(FORMATS.c.format)).first() is None:
-                connection.execute(insert(FORMATS).values(id=1, format=FORMAT))
 
     def read_all(self) -> StoredBases:
         """Every base; see `RegistryStore`."""
         self._check_format()
-        with self._transaction() as connection:
+        with self._database.reading() as connection:
             rows = connection.execute(select(BASES.c.base_id, BASES.c.data)).all()
         return StoredBases({row.base_id: _parsed(row.base_id, row.data) for row in sorted(rows)})
+
+    def ids(self) -> frozenset[str]:
+        """Ids of all bases; none where the tables are not made yet."""
+        with self._database.reading() as connection:
+            if not inspect(connection).has_table(BASES.name):
+                return frozenset()
+            return frozenset(connection.execute(select(BASES.c.base_id)).scalars())
 
     def read_one(self, base_id: str) -> StoredBases:
         """One base; see `RegistryStore`."""
         self._check_format()
-        with self._transaction() as connection:
+        with self._database.reading() as connection:
             text = connection.execute(select(BASES.c.data).where(BASES.c.base_id == base_id)).scalar()
         return StoredBases({} if text is None else {base_id: _parsed(base_id, text)})
 
     def insert(self, base_id: str, data: JsonObject) -> bool:
         """Add a base; see `RegistryStore`."""
         self._check_format()
+        row = insert(BASES).values(base_id=base_id, version=1, data=_written(data))
         try:
-            with self._transaction() as connection:
-                connection.execute(insert(BASES).values(base_id=base_id, version=1, data=_written(data)))
+            self._database.written(lambda connection: connection.execute(row))
         except IntegrityError:
             return False
         return True
@@ -143,11 +142,11 @@ class SqlRegistryStore:
     def delete(self, base_id: str) -> bool:
         """Remove a base; see `RegistryStore`."""
         self._check_format()
-        with self._transaction() as connection:
-            return connection.execute(delete(BASES).where(BASES.c.base_id == base_id)).rowcount > 0
+        gone = delete(BASES).where(BASES.c.base_id == base_id)
+        return self._database.written(lambda connection: connection.execute(gone).rowcount > 0)
 
     def _change_once(self, base_id: str, revise: Callable[[JsonObject], Change[Result]]) -> Result | None:
-        with self._transaction() as connection:
+        with self._database.reading() as connection:
             row = connection.execute(
                 select(BASES.c.version, BASES.c.data).where(BASES.c.base_id == base_id)
             ).one_or_none()
@@ -157,21 +156,17 @@ class SqlRegistryStore:
         if change.data is None:
             return change.result
         same = (BASES.c.base_id == base_id) & (BASES.c.version == row.version)
-        values = {"version": row.version + 1, "data": _written(change.data)}
-        with self._transaction() as connection:
-            if connection.execute(update(BASES).where(same).values(values)).rowcount != 1:
-                raise _OvertakenError
+        revised = update(BASES).where(same).values({"version": row.version + 1, "data": _written(change.data)})
+        if self._database.written(lambda connection: connection.execute(revised).rowcount) != 1:
+            raise _OvertakenError
         return change.result
 
-    @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
-        with _translated(), self._engine.begin() as connection:
-            yield connection
+    def _format(self) -> int | None:
+        with self._database.reading() as connection:
+            return connection.execute(select(FORMATS.c.format)).scalar()
 
     def _check_format(self) -> None:
-        """Look at the format in a transaction of its own: SQLite does not let a reader become a writer at will."""
-        with self._transaction() as connection:
-            written = connection.execute(select(FORMATS.c.format)).scalar()
+        written = self._format()
         if written is not None and written > FORMAT:
             raise NewerFormatError(
                 f"The registry database has format {written}; this program knows formats up to {FORMAT}.",
@@ -181,18 +176,6 @@ class SqlRegistryStore:
 
 class _OvertakenError(Exception):
     """Another writer changed the row first."""
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except (OperationalError, InterfaceError, ProgrammingError) as error:
-        raise UnavailableError(
-            f"The database of the registry does not answer: {error.orig}.",
-            remedy="Look whether it runs, whether its address is right, and whether its tables were created.",
-            dependency="registry database",
-        ) from error
 
 
 def _written(data: JsonObject) -> str:

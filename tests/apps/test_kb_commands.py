@@ -191,3 +191,23 @@ def test_an_error_of_the_store_is_an_envelope_too(folder: Path) -> None:
     assert done.exit_code == exit_codes.FAILED
     assert envelope_of(done)["error"]["code"] == "NEWER_FORMAT"
     assert envelope_of(done)["data"] == {}
+
+
+def test_bases_of_a_workspace_that_is_given_a_database_later_are_told_and_taken_over(folder: Path) -> None:
+    kb("create", "handbook", "--name", "员工手册")
+    (folder / "lorebase.yaml").write_text(f"database: {{url: 'sqlite:///{folder}/all.db'}}\n", encoding="utf-8")
+
+    listed, shown = kb("list"), kb("show", "handbook")
+    diagnosed = CliRunner().invoke(app, ["doctor", "--json"])
+    imported = kb("import")
+    after = kb("list")
+
+    assert "BASES_LEFT_BEHIND: 1 knowledge base(s)" in listed.stderr
+    assert "`lorebase kb import`" in listed.stderr
+    assert (shown.exit_code, "kb import" in str(shown.exception)) == (1, True)
+    (finding,) = [found for found in json.loads(diagnosed.stdout)["findings"] if found["check"] == "registry"]
+    assert (finding["status"], finding["facts"]) == ("warning", {"left_behind": 1})
+    assert "`lorebase kb import`" in finding["remedy"]
+    assert "1 knowledge base(s) taken over" in imported.stdout
+    assert "员工手册" in after.stdout
+    assert after.stderr == ""

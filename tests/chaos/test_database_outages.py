@@ -1,4 +1,4 @@
-"""PostgreSQL is taken away in the middle of builds with a graph, of governed commands, and of retrieval."""
+"""PostgreSQL and MariaDB are taken away: while graphs are written, in governed commands, publications and retrieval."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pydantic import SecretStr
 from sqlalchemy import create_engine, func, make_url, select
 
 from lorebase import KnowledgeBase
-from lorebase.errors import UnavailableError
+from lorebase.adapters.databases import open_database
+from lorebase.errors import KeyTakenError, UnavailableError
 from lorebase.extraction.graph_tables import CONTENT, GRAPHS
-from lorebase.governance.database import open_database
 from lorebase.governance.migrating import migrate
 from lorebase.governance.tables import metadata
-from lorebase.workspace import DatabaseConfig
+from lorebase.workspace_config import DatabaseConfig
 from tests.extraction.graph_bases import ACME, RECIPE, graph_of_base, live_of, names_in
 from tests.fakes.tcp_proxy import TcpProxy
 from tests.fakes.workspace import FakeWorkspace
-from tests.governance.conftest import server_database
+from tests.governance.conftest import address_on
 from tests.governance.knowledge_world import KnowledgeWorld
 from tests.governance.world import AUTHOR
 from tests.runs.snapshot_checks import build_of
@@ -28,17 +28,17 @@ OLD, NEW = "Travel reports are due on Friday.\n", "Travel reports are due on Mon
 QUESTION = "who is the chief financial officer of Acme Corporation"
 
 
-@pytest.fixture
-def direct_url() -> Iterator[str]:
+@pytest.fixture(params=["postgresql", "mariadb"])
+def direct_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Address of an empty database, past every proxy."""
-    with server_database("LOREBASE_TEST_POSTGRES_URL", "postgresql+psycopg") as url:
+    with address_on(request.param, tmp_path) as url:
         yield url
 
 
 @pytest.fixture
 def proxy(direct_url: str) -> Iterator[TcpProxy]:
     address = make_url(direct_url)
-    with TcpProxy(address.host or "127.0.0.1", address.port or 5432) as running:
+    with TcpProxy(address.host or "127.0.0.1", address.port or 0) as running:
         yield running
 
 
@@ -97,6 +97,25 @@ async def test_a_connection_that_is_cut_while_a_graph_is_written_leaves_no_half_
     assert "database of knowledge graphs" in broken.error.message
     assert record.status == "succeeded"
     assert workspace.seen.total() == sent
+    assert "Acme Corporation" in await names_in(await graph_of_base(workspace))
+    await workspace.graph_store.close()
+
+
+async def test_a_graph_whose_commit_was_done_and_not_answered_is_whole_and_not_written_twice(
+    tmp_path: Path, direct_url: str, proxy: TcpProxy
+) -> None:
+    """B-017."""
+    workspace = graph_workspace(tmp_path / "ws", proxied(direct_url, proxy))
+    await workspace.graph_store.holds("demo", "made so that the tables are there")
+    proxy.cut_answer_at = once(b"COMMIT")
+
+    broken = await build_of(tmp_path, workspace, {"acme.md": ACME}, RECIPE)
+    left = rows_of_graphs(direct_url)
+    record = await build_of(tmp_path, workspace, {"acme.md": ACME}, RECIPE)
+
+    assert (proxy.cuts, broken.status, record.status) == (1, "failed", "succeeded")
+    assert left > 0
+    assert rows_of_graphs(direct_url) == left
     assert "Acme Corporation" in await names_in(await graph_of_base(workspace))
     await workspace.graph_store.close()
 
@@ -160,6 +179,23 @@ def test_a_governed_command_that_is_cut_off_changes_nothing_and_can_be_repeated(
     assert proxy.cuts == 1
     assert after == before
     assert world.governance.items.get(AUTHOR, again.id).knowledge_key == "second"
+
+
+def test_a_governed_command_whose_commit_was_done_and_not_answered_is_never_done_twice(
+    world: KnowledgeWorld, direct_url: str, proxy: TcpProxy
+) -> None:
+    world.item("first")
+    proxy.cut_answer_at = once(b"COMMIT")
+
+    with pytest.raises(UnavailableError, match="relational database"):
+        world.item("second")
+    after = rows_by_table(direct_url)
+    with pytest.raises(KeyTakenError, match="second"):
+        world.item("second")
+
+    assert proxy.cuts == 1
+    assert rows_by_table(direct_url) == after
+    assert after["knowledge_item"] == 2
 
 
 async def test_governed_retrieval_during_an_outage_is_an_error_and_never_no_evidence(

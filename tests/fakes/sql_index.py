@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import JSON, Boolean, Column, MetaData, String, Table, select
 
-from lorebase.governance.database import Database
+from lorebase.database import Database
 from lorebase.index.filters import check_fields, check_filter
 from lorebase.index.ports import Candidate, EntityFields, EntityKind, Filter, TextEntity, VectorEntity
 from lorebase.index.words import passage_words, query_words
@@ -66,6 +66,9 @@ class _SqlIndex:
     async def drop(self) -> None:
         with self._database.transaction() as connection:
             connection.execute(rows.delete().where(rows.c.collection == self._collection))
+
+    async def require_supported(self) -> None:
+        return None
 
     async def close(self) -> None:
         return None

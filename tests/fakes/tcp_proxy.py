@@ -21,7 +21,8 @@ class TcpProxy(LoopbackProxy):
         is_down: While it is set, connections are closed as soon as they are made.
         cut_at: Asked for each piece of bytes that a client sends; where it says so, that client's connection is closed,
             and the server never sees the piece.
-        cuts: How many connections were closed because of `cut_at`.
+        cut_answer_at: As `cut_at`, but the server sees the piece and acts on it; its answer is lost.
+        cuts: How many connections were closed because of these two.
     """
 
     def __init__(self, host: str = "", port: int = 0, *, socket_path: str = "") -> None:
@@ -29,6 +30,7 @@ class TcpProxy(LoopbackProxy):
         self._host, self._port, self._socket_path = host, port, socket_path
         self.is_down = False
         self.cut_at: Callable[[bytes], bool] = lambda _piece: False
+        self.cut_answer_at: Callable[[bytes], bool] = lambda _piece: False
         self.cuts = 0
         self._writers: set[asyncio.StreamWriter] = set()
 
@@ -64,8 +66,15 @@ class TcpProxy(LoopbackProxy):
             server_reader, server_writer = await asyncio.open_unix_connection(self._socket_path)
         else:
             server_reader, server_writer = await asyncio.open_connection(self._host, self._port)
-        to_server = self._copy(reader, server_writer, self._is_cut)
-        to_client = self._copy(server_reader, writer, lambda _piece: False)
+        unanswered = asyncio.Event()
+
+        def is_cut(piece: bytes) -> bool:
+            if self.cut_answer_at(piece):
+                unanswered.set()
+            return self._counted(self.cut_at(piece))
+
+        to_server = self._copy(reader, server_writer, is_cut)
+        to_client = self._copy(server_reader, writer, lambda _answer: self._counted(unanswered.is_set()))
         both = [asyncio.ensure_future(way) for way in (to_server, to_client)]
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -74,8 +83,7 @@ class TcpProxy(LoopbackProxy):
                 one.cancel()
             server_writer.transport.abort()
 
-    def _is_cut(self, piece: bytes) -> bool:
-        cut = self.cut_at(piece)
+    def _counted(self, cut: bool) -> bool:
         self.cuts += cut
         return cut
 

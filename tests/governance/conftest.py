@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from lorebase.governance.database import Database, open_database
+from lorebase.adapters.databases import open_database
+from lorebase.database import Database
 from lorebase.governance.migrating import migrate
 from lorebase.governance.tables import metadata
 from tests.governance.world import World

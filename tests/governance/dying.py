@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
-from lorebase.governance.database import Database, open_database
+from lorebase.adapters.databases import open_database
+from lorebase.database import Database
 from lorebase.governance.model import Revision
 from tests.fakes.sql_index import SqlIndexStore
 from tests.governance.knowledge_world import KnowledgeWorld

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lorebase.database import Database
 from lorebase.governance.context import PrincipalContext
-from lorebase.governance.database import Database
 from lorebase.governance.drafts import DraftFields
 from lorebase.governance.model import FaqEntry, Item, Release, Revision, Task
 from lorebase.governance.publishing import Publication

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from lorebase.adapters.databases import open_database
 from lorebase.errors import LorebaseError
 from lorebase.governance.context import PrincipalContext
-from lorebase.governance.database import open_database
 from lorebase.governance.drafts import DraftFields
 from lorebase.governance.migrating import migrate
 from lorebase.governance.service import Governance

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lorebase.adapters.databases import open_database
 from lorebase.errors import LorebaseError
-from lorebase.governance.database import open_database
 from lorebase.retrieval.governed.settings import RetrievalSettings
 from tests.fakes.sql_index import SqlIndexStore
 from tests.governance.knowledge_world import KnowledgeWorld

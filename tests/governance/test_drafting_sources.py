@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lorebase.database import Database
 from lorebase.errors import ConfigurationError
-from lorebase.governance.database import Database
 from lorebase.governance.drafting_report import DraftingReport
 from lorebase.governance.drafts import DraftFields
 from lorebase.governance.states import RevisionState

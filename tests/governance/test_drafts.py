@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from lorebase.database import Database
 from lorebase.errors import (
     DraftConflictError,
     InvalidInputError,
@@ -15,7 +16,6 @@ from lorebase.errors import (
     ReviewInProgressError,
     VersionConflictError,
 )
-from lorebase.governance.database import Database
 from lorebase.governance.drafts import DraftFields
 from lorebase.governance.model import FaqEntry, Scalar
 from lorebase.governance.states import Command, IndexStatus, RevisionState

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from lorebase.answering.over_retrieval import AskOptions
+from lorebase.database import Database
 from lorebase.errors import DuplicateSourceError, InvalidInputError, NotFoundError
 from lorebase.governance.context import PrincipalContext
-from lorebase.governance.database import Database
 from lorebase.governance.drafts import DraftFields
 from lorebase.governance.kinds import FeedbackKind, FeedbackStatus
 from lorebase.governance.model import FaqEntry, Revision

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lorebase.database import Database
 from lorebase.errors import (
     ForbiddenError,
     IndexMismatchError,
@@ -18,7 +19,6 @@ from lorebase.errors import (
     UnavailableError,
 )
 from lorebase.governance.context import Capability
-from lorebase.governance.database import Database
 from lorebase.governance.model import Revision
 from lorebase.governance.publishing import Publishing
 from lorebase.governance.states import RevisionState

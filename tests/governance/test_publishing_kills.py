@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lorebase.adapters.databases import open_database
 from lorebase.adapters.milvus.store import MilvusIndexStore
-from lorebase.governance.database import Database, open_database
+from lorebase.database import Database
 from lorebase.governance.model import Revision
 from lorebase.governance.states import RevisionState
 from tests.fakes.sql_index import SqlIndexStore, metadata

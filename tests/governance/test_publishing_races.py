@@ -6,7 +6,8 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-from lorebase.governance.database import Database, open_database
+from lorebase.adapters.databases import open_database
+from lorebase.database import Database
 from lorebase.governance.states import RevisionState
 from tests.fakes.sql_index import SqlIndexStore, metadata
 from tests.governance.knowledge_world import BASE, KnowledgeWorld, handbook

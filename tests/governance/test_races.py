@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from lorebase.governance.database import Database
+from lorebase.database import Database
 from lorebase.governance.states import RevisionState
 from tests.governance.racing import (
     approve,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lorebase.database import Database
 from lorebase.errors import ForbiddenError
 from lorebase.governance.context import Capability
-from lorebase.governance.database import Database
 from lorebase.governance.model import Revision
 from lorebase.governance.reconciling import ReconcileReport
 from lorebase.governance.tables import audits, chunks, items, releases, revisions

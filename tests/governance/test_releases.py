@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from lorebase.database import Database
 from lorebase.errors import (
     IndexNotReadyError,
     InvalidStateError,
     ReleaseConflictError,
 )
-from lorebase.governance.database import Database
 from lorebase.governance.states import Command, RevisionState
 from lorebase.governance.tables import revisions
 from tests.governance.world import AUTHOR, World

@@ -14,9 +14,10 @@ from sqlalchemy import Connection, Table, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 import lorebase.governance.migrations
+from lorebase.adapters.databases import open_database
+from lorebase.database import Database, is_mariadb
 from lorebase.errors import ConfigurationError, InvalidInputError, UnavailableError, VersionConflictError
 from lorebase.governance.columns import CurrentTime
-from lorebase.governance.database import Database, is_mariadb, open_database
 from lorebase.governance.migrating import SCHEMA_REVISION, VERSION_TABLE, is_made, migrate, schema_revision
 from lorebase.governance.tables import items, metadata, releases, revisions, tags
 from tests.governance.conftest import address_on
@@ -280,9 +281,10 @@ def test_a_database_that_does_not_answer_is_unavailable_and_its_address_is_not_t
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql", "mariadb"])
 def test_whether_there_are_tables_is_told_without_making_any(kind: str, tmp_path: Path) -> None:
     with address_on(kind, tmp_path) as url:
-        before, files = is_made(url), list(tmp_path.iterdir())
         database = open_database(url)
+        before, files = is_made(database), list(tmp_path.iterdir())
         migrate(database)
+        after = is_made(database)
         database.close()
 
-        assert (before, files, is_made(url)) == (False, [], True)
+    assert (before, files, after) == (False, [], True)

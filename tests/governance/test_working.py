@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from lorebase.database import Database
 from lorebase.errors import RateLimitedError, RefusedError
-from lorebase.governance.database import Database
 from lorebase.governance.kinds import TaskStatus
 from lorebase.governance.model import FaqEntry
 from lorebase.governance.states import IndexStatus, RevisionState

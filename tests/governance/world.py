@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lorebase.adapters.object_stores import LocalObjectStore
 from lorebase.adapters.parsers.office_containers import check_container
+from lorebase.database import Database
 from lorebase.governance.context import ALL_CAPABILITIES, Capability, PrincipalContext
-from lorebase.governance.database import Database
 from lorebase.governance.drafts import DraftFields
 from lorebase.governance.file_checks import Upload
 from lorebase.governance.model import FaqEntry, Item, Revision, Task
@@ -57,7 +57,9 @@ def services(
     worker: int = 0,
     metadata_rules: MetadataRules | None = None,
 ) -> Governance:
-    store = Store(database, clock, SnowflakeIds(clock, worker), settings or GovernanceSettings())
+    """Services whose tasks go by the clock that a test turns, not by the database's."""
+    ids = SnowflakeIds(clock, worker)
+    store = Store(database, clock, ids, settings or GovernanceSettings(), task_time=lambda _connection: clock.now())
     return Governance.over(
         store, LocalObjectStore(folder), check_container=check_container, metadata_rules=metadata_rules
     )

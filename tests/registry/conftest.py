@@ -8,9 +8,10 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import create_engine, text
 
-from lorebase.adapters.databases import open_engine
+from lorebase.adapters.databases import open_database
+from lorebase.database import Database
 from lorebase.registry.file_store import FileRegistryStore
 from lorebase.registry.service import KnowledgeBases
 from lorebase.registry.sql_store import SqlRegistryStore
@@ -34,19 +35,19 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Calla
     if request.param == "file":
         yield lambda: FileRegistryStore(tmp_path / "knowledge-bases.json")
         return
-    engines: list[Engine] = []
+    opened_databases: list[Database] = []
     with_database = {"sqlite": _sqlite, "postgres": _postgres, "mariadb": _mariadb}[request.param](tmp_path)
     url = next(with_database)
 
     def open_sql() -> SqlRegistryStore:
-        engines.append(open_engine(url))
-        made = SqlRegistryStore(engines[-1])
+        opened_databases.append(open_database(url))
+        made = SqlRegistryStore(opened_databases[-1])
         made.create_tables()
         return made
 
     yield open_sql
-    for engine in engines:
-        engine.dispose()
+    for database in opened_databases:
+        database.close()
     next(with_database, None)
 
 

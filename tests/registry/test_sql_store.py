@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, update
+from sqlalchemy import update
 
-from lorebase.adapters.databases import open_engine
+from lorebase.adapters.databases import open_database
+from lorebase.database import Database
 from lorebase.errors import ConflictError, CorruptObjectError, NewerFormatError, UnavailableError
 from lorebase.registry.reading import JsonObject
 from lorebase.registry.sql_store import BASES, FORMATS, SqlRegistryStore
@@ -17,20 +18,20 @@ from tests.registry.opening import counted_up
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Engine:
-    return open_engine(f"sqlite:///{tmp_path / 'registry.db'}")
+def database(tmp_path: Path) -> Database:
+    return open_database(f"sqlite:///{tmp_path / 'registry.db'}")
 
 
 @pytest.fixture
-def sql_store(engine: Engine) -> SqlRegistryStore:
-    made = SqlRegistryStore(engine, attempts=3)
+def sql_store(database: Database) -> SqlRegistryStore:
+    made = SqlRegistryStore(database, attempts=3)
     made.create_tables()
     made.insert("a", {"id": "a"})
     return made
 
 
-def test_a_database_of_a_newer_program_is_refused(engine: Engine, sql_store: SqlRegistryStore) -> None:
-    with engine.begin() as connection:
+def test_a_database_of_a_newer_program_is_refused(database: Database, sql_store: SqlRegistryStore) -> None:
+    with database.transaction() as connection:
         connection.execute(update(FORMATS).values(format=2))
 
     acts: tuple[Callable[[], object], ...] = (
@@ -71,7 +72,7 @@ def test_a_change_that_another_writer_overtook_is_made_again_on_what_that_one_wr
 
 def test_a_change_that_always_loses_ends_as_a_conflict(sql_store: SqlRegistryStore) -> None:
     def revise(data: JsonObject) -> Change[int]:
-        SqlRegistryStore(sql_store._engine).change("a", counted_up)
+        SqlRegistryStore(sql_store._database).change("a", counted_up)
         return Change(0, {**data, "mine": True})
 
     with pytest.raises(ConflictError, match="3 times in a row"):
@@ -79,8 +80,8 @@ def test_a_change_that_always_loses_ends_as_a_conflict(sql_store: SqlRegistrySto
     assert sql_store.read_one("a").by_id["a"]["description"] == "3"
 
 
-def test_a_damaged_row_is_named(engine: Engine, sql_store: SqlRegistryStore) -> None:
-    with engine.begin() as connection:
+def test_a_damaged_row_is_named(database: Database, sql_store: SqlRegistryStore) -> None:
+    with database.transaction() as connection:
         connection.execute(update(BASES).values(data="[1"))
 
     with pytest.raises(CorruptObjectError, match="'a'"):
@@ -88,7 +89,8 @@ def test_a_damaged_row_is_named(engine: Engine, sql_store: SqlRegistryStore) -> 
 
 
 def test_a_database_without_tables_or_without_an_answer_is_unavailable(tmp_path: Path) -> None:
-    with pytest.raises(UnavailableError, match="does not answer"):
-        SqlRegistryStore(open_engine(f"sqlite:///{tmp_path / 'new.db'}")).read_all()
-    with pytest.raises(UnavailableError, match="does not answer"):
-        SqlRegistryStore(open_engine(f"sqlite:///{tmp_path / 'absent' / 'new.db'}")).create_tables()
+    with pytest.raises(UnavailableError, match="database of the registry did not answer"):
+        SqlRegistryStore(open_database(f"sqlite:///{tmp_path / 'new.db'}")).read_all()
+    (tmp_path / "absent").write_text("a file, where a folder would have to be made")
+    with pytest.raises(UnavailableError, match="database of the registry did not answer"):
+        SqlRegistryStore(open_database(f"sqlite:///{tmp_path / 'absent' / 'new.db'}")).create_tables()
