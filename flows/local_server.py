@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import json
 import logging
@@ -9,10 +10,12 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -29,6 +32,7 @@ STOP_SECONDS = 20.0
 _POLL_SECONDS = 0.25
 _QUIET_POLLS = 4
 _REQUEST_SECONDS = 5.0
+_END_OF_CERTIFICATE = "-----END CERTIFICATE-----\n"
 
 _SERVER_SETTINGS = {
     "DO_NOT_TRACK": "1",
@@ -92,11 +96,37 @@ async def with_prefect(url: str, act: Callable[[], Awaitable[ResultT]], *, log_l
             settings.PREFECT_API_AUTH_STRING: None,
             settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
         }
+        if url.startswith("http://"):
+            updates[settings.PREFECT_API_SSL_CERT_FILE] = _one_authority()
     with settings.temporary_settings(updates=updates), _console_level(log_level):
         try:
             return await act()
         finally:
             await _send_the_rest()
+
+
+@cache
+def _one_authority() -> str:
+    """A file with one certificate authority, for clients of a server that is reached without TLS.
+
+    Prefect makes a client, and reads all authorities for it, several times a build and once for every kind of task run:
+    25 ms each, for connections that need none. The file is the same for the whole process because Prefect begins its
+    services anew where a setting differs.
+    """
+    import certifi  # noqa: PLC0415 (only where Prefect is used)
+
+    authorities = Path(certifi.where()).read_text()
+    first = authorities[: authorities.index(_END_OF_CERTIFICATE)] + _END_OF_CERTIFICATE
+    descriptor, name = tempfile.mkstemp(prefix="lorebase-", suffix=".pem")
+    with os.fdopen(descriptor, "w") as file:
+        file.write(first)
+    atexit.register(_remove, name, os.getpid())
+    return name
+
+
+def _remove(name: str, process_id: int) -> None:
+    if os.getpid() == process_id:  # a forked child leaves it to its parent
+        Path(name).unlink(missing_ok=True)
 
 
 async def _send_the_rest() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sqlite3
+import ssl
 import subprocess
 import sys
 import time
@@ -108,6 +109,16 @@ async def test_credentials_go_to_the_server_that_they_are_configured_for_alone(
         found = await with_prefect("http://127.0.0.1:9/api", act)
 
     assert found == kept
+
+
+@pytest.mark.parametrize(("address", "is_one"), [("http://127.0.0.1:9/api", True), ("https://host/api", False)])
+async def test_clients_of_a_server_without_tls_read_one_authority(address: str, *, is_one: bool) -> None:
+    from prefect.settings import PREFECT_API_SSL_CERT_FILE
+
+    async def act() -> int:
+        return len(ssl.create_default_context(cafile=PREFECT_API_SSL_CERT_FILE.value()).get_ca_certs())
+
+    assert (await with_prefect(address, act) == 1) is is_one
 
 
 def _copy_database(source: Path, target: Path) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from pymilvus import CollectionSchema, MilvusClient  # type: ignore[import-untyped]  # ships no types
 from pymilvus.milvus_client.index import IndexParams  # type: ignore[import-untyped]  # ships no types
 
-from lorebase.adapters.milvus.connection import Connection
+from lorebase.adapters.milvus.connection import Connection, EmbeddedConnection
+from lorebase.adapters.milvus.counts import question_of
 from lorebase.adapters.milvus.expressions import MATCHES_ALL, literal, render, restored_text
 from lorebase.adapters.milvus.milvus_errors import CollectionNotFoundError, CollectionNotLoadedError
 from lorebase.adapters.milvus.rows import Row, RowValue, batches, fields_of
@@ -64,8 +66,9 @@ class Collection:
         if not rows:
             return
         with self._connection.write_lock:
-            self._make()
-            self._write(rows)
+            if not self._put_into_file(rows):
+                self._make()
+                self._write(rows)
 
     def search(
         self, data: RowValue, field: str, where: Filter, limit: int, parameters: Callable[[int], dict[str, int]]
@@ -88,6 +91,10 @@ class Collection:
     def set_searchable(self, chunk_ids: Sequence[str], *, searchable: bool) -> int:
         """Switch rows by writing them whole: neither Milvus Lite 2.5 nor servers before 2.6 update single fields."""
         ids = tuple(dict.fromkeys(chunk_ids))
+        if self._connection.file is not None:
+            found = self._connection.file.switch(self._name, ids, searchable=searchable)
+            if found is not None:
+                return found
         step = self._page_rows(self._content_bytes)
         with self._connection.write_lock:
             return sum(self._switch(ids[at : at + step], searchable=searchable) for at in range(0, len(ids), step))
@@ -111,7 +118,7 @@ class Collection:
         if expression is None:
             return 0
         answer = self._ask(
-            partial(self._connection.count, f"{self._name}: {expression}"), partial(self._count, expression)
+            partial(self._connection.count, question_of(self._name, expression)), partial(self._count, expression)
         )
         return answer or 0
 
@@ -120,12 +127,44 @@ class Collection:
         expression = render(where)
         if expression is None:
             return []
+        match where:
+            case (AnyOf(field="chunk_id", values=ids),) if self._connection.file is not None:
+                rows = self._connection.file.rows(self._name, ids)
+                if rows is not None:
+                    return [fields_of(row) for row in rows]
         return [fields_of(row) for page in self._pages(expression) for row in page]
 
     def drop(self) -> None:
         """Remove the collection."""
         with suppress(CollectionNotFoundError):
             self._connection.write(lambda client: client.drop_collection(self._name, timeout=self._timeout))
+
+    def _put_into_file(self, rows: Sequence[Row]) -> bool:
+        """Write rows into the closed file of an embedded Milvus, if there is one and they are few."""
+        if self._connection.file is None:
+            return False
+        chunk_ids = [restored_text(str(chunk_id)) for chunk_id in {row["chunk_id"]: None for row in rows}]
+        return self._connection.file.put(self._name, chunk_ids, partial(self._write_new, rows)) is not None
+
+    def _write_new(self, rows: Sequence[Row], database: Path) -> None:
+        """Write rows into a new embedded database."""
+        connection = EmbeddedConnection(database, self._connection.limits)
+        try:
+            self._on(connection).upsert(rows)
+        finally:
+            connection.close()
+
+    def _on(self, connection: Connection) -> Collection:
+        """The same collection in another Milvus."""
+        return Collection(
+            connection,
+            self._name,
+            schema=self._schema,
+            index=self._index,
+            content_field=self._content_field,
+            content_bytes=self._content_bytes,
+            dimensions=self._dimensions,
+        )
 
     def _make(self) -> None:
         if self._connection.call(lambda client: client.has_collection(self._name, timeout=self._timeout)):

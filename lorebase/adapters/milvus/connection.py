@@ -17,10 +17,12 @@ import grpc  # type: ignore[import-untyped]  # ships no types
 from pymilvus import MilvusClient  # type: ignore[import-untyped]  # ships no types
 from pymilvus.exceptions import MilvusException  # type: ignore[import-untyped]  # ships no types
 
-from lorebase.adapters.milvus.counts import KnownCounts
+from lorebase.adapters.milvus.closed_file import DEFAULT_LITTLE_WRITES, ClosedFile, LittleWrites
+from lorebase.adapters.milvus.counts import LASTING, KnownCounts, expression_of
 from lorebase.adapters.milvus.deployment import EMBEDDED, SERVER, Deployment, MilvusLimits
 from lorebase.adapters.milvus.embedded import EmbeddedMilvus
 from lorebase.adapters.milvus.milvus_errors import CONNECT_FAILED, translated, unavailable
+from lorebase.adapters.milvus.versions import require_full_text, version_of
 
 T = TypeVar("T")
 
@@ -54,6 +56,11 @@ class Connection(Protocol):
         """Held by a call that reads rows and writes them back."""
         ...
 
+    @property
+    def file(self) -> ClosedFile | None:
+        """Its database, for what can be done without it; None where it is a server."""
+        ...
+
     def call(self, request: Callable[[MilvusClient], T]) -> T:
         """The answer to a request, with foreign errors translated."""
         ...
@@ -64,6 +71,14 @@ class Connection(Protocol):
 
     def count(self, question: str, request: Callable[[MilvusClient], int]) -> int:
         """The answer to a request for a count; a Milvus that only this process can change may know it already."""
+        ...
+
+    def require_full_text(self) -> None:
+        """Refuse a Milvus that cannot hold an index of words, before it is asked to.
+
+        Raises:
+            ConfigurationError: It is a server before 2.5.
+        """
         ...
 
     def close(self) -> None:
@@ -77,6 +92,8 @@ class _Connection(ABC):
     A forked child opens a client of its own: it would share sockets with its parent, and locks that no thread of the
     child will ever give back.
     """
+
+    file: ClosedFile | None = None
 
     def __init__(self, name: str, deployment: Deployment, limits: MilvusLimits) -> None:
         self.deployment = deployment
@@ -186,6 +203,14 @@ class ServerConnection(_Connection):
     def __init__(self, uri: str, token: str, limits: MilvusLimits) -> None:
         super().__init__(uri, SERVER, limits)
         self._token = token
+        self._has_full_text = False
+
+    def require_full_text(self) -> None:
+        """Ask the version, once where it will do; a server that is too old may be a new one the next time."""
+        if not self._has_full_text:
+            version = self.call(lambda client: version_of(client, self.limits.call_timeout_seconds))
+            require_full_text(version, self._name)
+            self._has_full_text = True
 
     def _open(self) -> MilvusClient:
         return MilvusClient(
@@ -214,15 +239,21 @@ def _leave_all_to_parent() -> None:
 class EmbeddedConnection(_Connection):
     """A connection to a database file, which this process holds as long as the connection is open."""
 
-    def __init__(self, database: Path, limits: MilvusLimits) -> None:
+    def __init__(self, database: Path, limits: MilvusLimits, *, little: LittleWrites = DEFAULT_LITTLE_WRITES) -> None:
         super().__init__(str(database), EMBEDDED, limits)
         self._counts = KnownCounts(database.absolute())
+        self._file = ClosedFile(database.absolute(), self._counts, self._closed, little=little)
+        self.file = self._file
+        self._asked: dict[str, Callable[[MilvusClient], int]] = {}
         self._server = EmbeddedMilvus(
             database,
             lock_timeout_seconds=limits.lock_timeout_seconds,
             start_timeout_seconds=limits.connect_timeout_seconds,
             on_stopped=self._counts.save,
         )
+
+    def require_full_text(self) -> None:
+        """Nothing: the embedded Milvus has it."""
 
     def leave_to_parent(self) -> None:
         """In a forked child: the file is the parent's, and so is what it knows of counts."""
@@ -247,7 +278,22 @@ class EmbeddedConnection(_Connection):
             if known is None:
                 known = self.call(request)
                 self._counts.keep(question, known)
+                if expression_of(question) in LASTING:
+                    self._asked[question] = request
             return known
+
+    @contextmanager
+    def _closed(self) -> Iterator[bool]:
+        """Hold the file while no Milvus serves it, and let none be started; tells whether it is so."""
+        with self.write_lock, self._turn:
+            self._turn.wait_for(lambda: not self._closing)
+            if self._client is not None or self._server.has_file:
+                yield False
+                return
+            with self._server.held() as held:
+                if held:
+                    self._counts.load()
+                yield held
 
     def _known(self, question: str) -> int | None:
         """What is known without opening the file; called by one thread at a time."""
@@ -267,6 +313,7 @@ class EmbeddedConnection(_Connection):
 
     def _open(self) -> MilvusClient:
         address = self._server.start()
+        self._file.clean()
         self._counts.load()
         return MilvusClient(
             address,
@@ -276,5 +323,18 @@ class EmbeddedConnection(_Connection):
         )
 
     def _close(self) -> None:
+        if self._client is not None and self._server.alive:
+            self._count_again(self._client)
         super()._close()
         self._server.stop()
+        self._asked.clear()
+        self._file.begin_anew()
+
+    def _count_again(self, client: MilvusClient) -> None:
+        """Ask for counts that a write ended the knowledge of: the next build asks, and would have to load all rows."""
+        for question, request in self._asked.items():
+            if self._counts.get(question) is None:
+                with suppress(
+                    MilvusException, grpc.RpcError, ValueError
+                ):  # a collection that is dropped, a broken client
+                    self._counts.keep(question, request(client))

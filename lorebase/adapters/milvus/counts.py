@@ -12,6 +12,22 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+ALL, ON, OFF = "", "searchable == true", "searchable == false"
+LASTING = frozenset({ALL, ON, OFF})
+"""Expressions whose counts a build asks for again."""
+
+_SEPARATOR = ": "
+
+
+def question_of(collection: str, expression: str) -> str:
+    """How many rows of a collection an expression matches."""
+    return f"{collection}{_SEPARATOR}{expression}"
+
+
+def expression_of(question: str) -> str:
+    """The expression that a question is about."""
+    return question.partition(_SEPARATOR)[2]
+
 
 class _KeptCounts(BaseModel):
     """What the file beside the database holds."""
@@ -47,6 +63,27 @@ class KnownCounts:
         self._counts.clear()
         with contextlib.suppress(OSError):  # an unwritable folder keeps the database from changing as well
             self._path.unlink(missing_ok=True)
+
+    def take(self) -> dict[str, int]:
+        """Forget what is known; returns it."""
+        known = dict(self._counts)
+        self.forget()
+        return known
+
+    def give_back(self, known: dict[str, int], collection: str, *, shifts: dict[str, int]) -> None:
+        """Know again what was taken, after a write that changed the counts of one collection by known numbers.
+
+        Args:
+            known: What was taken before the write.
+            collection: The collection that was written.
+            shifts: By how much its counts have changed, by expression; its other counts are not known any more.
+        """
+        for question, count in known.items():
+            expression = expression_of(question)
+            if question != question_of(collection, expression):
+                self.keep(question, count)
+            elif expression in shifts:
+                self.keep(question, count + shifts[expression])
 
     def leave_to_parent(self) -> None:
         """In a forked child: know nothing; the file stays as the parent, which owns it, wants it."""

@@ -61,6 +61,11 @@ class EmbeddedMilvus:
         """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def has_file(self) -> bool:
+        """Whether the file is held: from `start` to `stop`, also after a process that died by itself."""
+        return self._lock is not None
+
     def start(self) -> str:
         """Take the file and serve it.
 

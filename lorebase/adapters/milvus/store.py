@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lorebase.adapters.milvus import schema
+from lorebase.adapters.milvus.closed_file import DEFAULT_LITTLE_WRITES, LittleWrites
 from lorebase.adapters.milvus.collection import Collection
 from lorebase.adapters.milvus.connection import Connection, EmbeddedConnection, ServerConnection
 from lorebase.adapters.milvus.deployment import MilvusLimits
@@ -28,11 +29,20 @@ class MilvusIndexStore:
     Made by `on_server` or `in_folder`.
     """
 
-    def __init__(self, *, uri: str | None, token: str, folder: Path | None, limits: MilvusLimits) -> None:
+    def __init__(
+        self,
+        *,
+        uri: str | None,
+        token: str,
+        folder: Path | None,
+        limits: MilvusLimits,
+        little: LittleWrites = DEFAULT_LITTLE_WRITES,
+    ) -> None:
         self._uri = uri
         self._token = token
         self._folder = folder
         self._limits = limits
+        self._little = little
         self._connections: dict[str, Connection] = {}
         self._lock = threading.Lock()
 
@@ -48,9 +58,17 @@ class MilvusIndexStore:
         return cls(uri=uri, token=token, folder=None, limits=limits or MilvusLimits())
 
     @classmethod
-    def in_folder(cls, folder: Path, *, limits: MilvusLimits | None = None) -> MilvusIndexStore:
-        """Indexes in files `<folder>/<base name>.db`, each held by one process at a time."""
-        return cls(uri=None, token="", folder=folder, limits=limits or MilvusLimits())
+    def in_folder(
+        cls, folder: Path, *, limits: MilvusLimits | None = None, little: LittleWrites = DEFAULT_LITTLE_WRITES
+    ) -> MilvusIndexStore:
+        """Indexes in files `<folder>/<base name>.db`, each held by one process at a time.
+
+        Args:
+            folder: Theirs.
+            limits: How long calls may take.
+            little: Which writes are done without loading the collection first.
+        """
+        return cls(uri=None, token="", folder=folder, limits=limits or MilvusLimits(), little=little)
 
     def vectors(
         self, base_name: str, profile_id: str, dimensions: int, *, kind: EntityKind = "chunks"
@@ -77,7 +95,9 @@ class MilvusIndexStore:
                 assert self._uri is not None  # noqa: S101 (one of both is always given)
                 return self._connections.setdefault("", ServerConnection(self._uri, self._token, self._limits))
             database = self._folder / f"{base_name}.db"
-            return self._connections.setdefault(base_name, EmbeddedConnection(database, self._limits))
+            return self._connections.setdefault(
+                base_name, EmbeddedConnection(database, self._limits, little=self._little)
+            )
 
 
 class _MilvusIndex:
@@ -101,6 +121,9 @@ class _MilvusIndex:
 
     async def drop(self) -> None:
         await asyncio.to_thread(self._collection.drop)
+
+    async def require_supported(self) -> None:
+        """Nothing: every Milvus holds vectors."""
 
     async def close(self) -> None:
         """Nothing: the connection serves every index of its store, and `MilvusIndexStore.close` gives it back."""
@@ -167,9 +190,15 @@ class MilvusLexicalIndex(_MilvusIndex):
         words = " ".join(query_words(text))
         if not words:
             return []
+        await self.require_supported()
         return await asyncio.to_thread(
             self._collection.search, words, schema.WORDS_FIELD, where, limit, lambda _limit: {}
         )
 
+    async def require_supported(self) -> None:
+        """Refuse a server that cannot search words."""
+        await asyncio.to_thread(self._connection.require_full_text)
+
     def _upsert(self, entities: Sequence[TextEntity]) -> None:
+        self._connection.require_full_text()
         self._collection.upsert([text_row(entity) for entity in entities])
