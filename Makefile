@@ -45,7 +45,7 @@ schemas: setup ## Write the JSON schemas of docs/reference anew
 	$(BIN)/python -m tests.runs.test_published_schemas
 
 lock: ## Resolve the dependencies anew (needs uv)
-	uv pip compile pyproject.toml --extra dev --python-version 3.11 --generate-hashes --no-header --no-annotate --output-file requirements.lock --quiet
+	uv pip compile pyproject.toml --extra dev --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-markers --output-file requirements.lock --quiet
 
 sbom: setup ## Write sbom.json (CycloneDX) from the lock file
 	$(BIN)/python -W ignore -m cyclonedx_py requirements requirements.lock --pyproject pyproject.toml --output-reproducible --of JSON --output-file sbom.json

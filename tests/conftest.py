@@ -11,8 +11,11 @@ from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
+from pydantic import SecretStr
 
 from lorebase.adapters.object_stores import S3ObjectStore
+from lorebase.workspace_config import VectorStoreConfig
+from tests.fakes.milvus_server import MilvusServer
 from tests.fakes.seaweedfs import S3_KEY, S3_SECRET, SeaweedServer, free_port
 
 __all__ = ["S3_KEY", "S3_SECRET", "free_port"]  # other suites take them from here
@@ -49,9 +52,30 @@ def seaweedfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server.kill()
 
 
+@pytest.fixture(scope="session")
+def milvus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
+    """A Milvus server on loopback that a test may kill, if it starts it again."""
+    server = MilvusServer(tmp_path_factory.mktemp("milvus"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture(scope="session")
+def milvus(request: pytest.FixtureRequest) -> VectorStoreConfig:
+    """Where a Milvus server is: the one that the environment names, or else one of ours."""
+    uri = os.environ.get("LOREBASE_TEST_MILVUS_URI")
+    if uri:
+        return VectorStoreConfig(uri=uri, token=SecretStr(os.environ.get("LOREBASE_TEST_MILVUS_TOKEN", "")))
+    return VectorStoreConfig(uri=request.getfixturevalue("milvus_server").uri)
+
+
 @pytest.fixture
-def s3_store(seaweedfs: str) -> S3ObjectStore:
+def s3_store(seaweedfs: str) -> Iterator[S3ObjectStore]:
     """An empty bucket of SeaweedFS."""
     store = S3ObjectStore(f"b{uuid4().hex[:12]}", "root", endpoint_url=seaweedfs, key=S3_KEY, secret=S3_SECRET)
     store.make_bucket()
-    return store
+    yield store
+    store.close()

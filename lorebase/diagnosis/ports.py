@@ -16,6 +16,7 @@ from lorebase.models.chat import ChatModel
 from lorebase.models.ports import Embedder
 from lorebase.models.rerank import Reranker
 from lorebase.models.settings import ChatModelSpec, EmbeddingModelSpec, EndpointConfig, RerankModelSpec
+from lorebase.registry.file_store import FileRegistryStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,15 @@ class DiagnosedWorkspace(Protocol):
     @property
     def object_store(self) -> ObjectStore:
         """The object store."""
+        ...
+
+    @property
+    def former_registry(self) -> FileRegistryStore | None:
+        """The registry file in the folder, where the registry is elsewhere."""
+        ...
+
+    def left_behind_bases(self) -> tuple[str, ...]:
+        """Ids of bases that this file holds and the registry does not; nothing is made for the question."""
         ...
 
     def probe_index_store(self) -> IndexStore:

@@ -15,10 +15,11 @@ import numpy as np
 from lorebase.artifacts.lease import require_conditional_writes
 from lorebase.artifacts.store import ObjectStore
 from lorebase.diagnosis.model import Finding
-from lorebase.diagnosis.ports import HttpAnswer, Places, ServiceProbe
+from lorebase.diagnosis.ports import DiagnosedWorkspace, HttpAnswer, Places, ServiceProbe
 from lorebase.diagnosis.running import in_daemon_thread
-from lorebase.errors import CorruptObjectError
+from lorebase.errors import ConfigurationError, CorruptObjectError
 from lorebase.index.ports import EntityFields, Equals, IndexStore, TextEntity, VectorEntity
+from lorebase.registry.former_file import left_behind_message
 
 PROBE_PREFIX = "lorebase-doctor"
 SKEW_ALLOWED = timedelta(seconds=15)
@@ -103,27 +104,32 @@ async def check_index(store: IndexStore, probe: ServiceProbe, places: Places, ba
     entity = EntityFields(chunk_id="probe", document_id="probe", revision_id="probe", base_id=base_name)
     vectors, words = store.vectors(base_name, "probe", _PROBE_WIDTH), store.lexical(base_name)
     where = (Equals("chunk_id", "probe"),)
+    without_words: ConfigurationError | None = None
     try:
         await vectors.upsert([VectorEntity(entity, np.eye(1, _PROBE_WIDTH, dtype=np.float32)[0])])
-        await words.upsert([TextEntity(entity, "probe 探针")])
-        counted = (await vectors.count(where), await words.count(where))
+        counted = [await vectors.count(where)]
+        try:
+            await words.upsert([TextEntity(entity, "probe 探针")])
+            counted.append(await words.count(where))
+        except ConfigurationError as error:
+            without_words = error
     finally:
         await vectors.drop()
         await words.drop()
         await store.close()
-    if counted != (1, 1):
+    if set(counted) != {1}:
         return [
             Finding.unavailable(
                 "index store", f"Milvus {version} does not count what was just written: {counted}.", "Look at its log."
             )
         ]
-    return [
-        Finding.ok(
-            "index store",
-            f"Milvus {version}; a vector and a text collection were made, written, read and dropped.",
-            version=version,
-        )
+    made = "a vector and a text collection were" if without_words is None else "a vector collection was"
+    findings = [
+        Finding.ok("index store", f"Milvus {version}; {made} made, written, read and dropped.", version=version)
     ]
+    if without_words is not None:
+        findings.append(Finding.warning("index store: full text", without_words.message, without_words.remedy))
+    return findings
 
 
 async def check_database(probe: ServiceProbe, places: Places, probe_id: str) -> Sequence[Finding]:
@@ -139,6 +145,16 @@ async def check_database(probe: ServiceProbe, places: Places, probe_id: str) -> 
             version=answer.version,
         )
     ]
+
+
+async def check_registry(workspace: DiagnosedWorkspace) -> Sequence[Finding]:
+    """Whether the registry file in the folder holds bases that the registry, which is elsewhere, does not know."""
+    former = workspace.former_registry
+    left = await in_daemon_thread(workspace.left_behind_bases) if former is not None else ()
+    if former is None or not left:
+        return [Finding.ok("registry", "no base is left behind in a former registry file.")]
+    message, remedy = left_behind_message(former, left)
+    return [Finding.warning("registry", message, remedy, left_behind=len(left))]
 
 
 async def check_folder(name: str, folder: Path) -> Sequence[Finding]:

@@ -94,6 +94,11 @@ class EntryIndex:
         for part in self.parts:
             await part.drop()
 
+    async def require_supported(self) -> None:
+        """Refuse a store that cannot hold both."""
+        for part in self.parts:
+            await part.require_supported()
+
     async def close(self) -> None:
         """Give the connections back."""
         for part in self.parts:

@@ -146,6 +146,15 @@ class EntityIndex(Protocol):
         """Remove the whole collection, if it exists."""
         ...
 
+    async def require_supported(self) -> None:
+        """Refuse a store that cannot hold such an index, before anything is paid for that would be written to it.
+
+        Raises:
+            ConfigurationError: It cannot.
+            UnavailableError: It does not answer.
+        """
+        ...
+
     async def close(self) -> None:
         """Give the connection back."""
         ...

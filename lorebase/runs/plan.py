@@ -18,7 +18,12 @@ from lorebase.recipes.model import Budget, KnowledgeRecipe
 from lorebase.recipes.validation import validated_steps
 from lorebase.runs.budget import Spending, passed_limit
 from lorebase.runs.build_run import BuildRun, BuildServices, PlannedRun
-from lorebase.runs.builder import BuildWorkspace, KnowledgeBaseBuilderConfig, opened_recipe
+from lorebase.runs.builder import (
+    BuildWorkspace,
+    KnowledgeBaseBuilderConfig,
+    opened_recipe,
+    require_supported_indexes,
+)
 from lorebase.runs.changes import DocumentChanges, changed_rows, document_changes
 from lorebase.runs.executor import InlineExecutor
 from lorebase.runs.journal import RunJournal
@@ -109,7 +114,7 @@ async def plan_build(
 
     Raises:
         InvalidRecipeError: The recipe has faults.
-        ConfigurationError: A model or a source cannot be opened.
+        ConfigurationError: A model or a source cannot be opened, or the index store cannot hold an index of the recipe.
         UnavailableError: The object store, or an index that another process holds, does not answer.
     """
     config = config or KnowledgeBaseBuilderConfig()
@@ -119,6 +124,7 @@ async def plan_build(
         known = await asyncio.to_thread(_latest_record, RunJournal(scratch, layout))
         opened, width_is_known = await asyncio.to_thread(_with_known_width, recipe, RunJournal(scratch, layout))
         async with opened_recipe(workspace, opened, planned, _RUN_ID) as (context, reader):
+            await require_supported_indexes(context, planned)
             embedder = context.embedder
             services = BuildServices(
                 store=scratch,

@@ -150,6 +150,10 @@ class _ReadOnlyIndex:
     async def drop(self) -> None:
         return
 
+    async def require_supported(self) -> None:
+        if self._index:
+            await self._index.require_supported()
+
     async def close(self) -> None:
         if self._index:
             await self._index.close()

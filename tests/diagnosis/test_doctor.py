@@ -8,10 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pydantic import SecretStr
+from sqlalchemy import inspect
+
 from lorebase.diagnosis.model import Diagnosis
 from lorebase.doctor import diagnose_workspace, secrets_of
 from lorebase.recipes.loading import parse_recipe
-from lorebase.workspace import Workspace, WorkspaceConfig
+from lorebase.registry.file_store import FileRegistryStore
+from lorebase.workspace import Workspace
+from lorebase.workspace_config import DatabaseConfig, WorkspaceConfig
 from tests.fakes.openai_server import OpenAIServer
 
 RECIPE = """
@@ -105,3 +110,18 @@ def test_every_secret_of_a_configuration_is_known() -> None:
     found = set(secrets_of(config))
 
     assert {"key-1", "secret-1", "password-1", "p%40ss", "p@ss", "api-1", "docling-1"} <= found
+
+
+async def test_bases_left_in_a_former_registry_file_are_told_and_nothing_is_made_for_it(tmp_path: Path) -> None:
+    FileRegistryStore(tmp_path / "knowledge-bases.json").insert("handbook", {"id": "handbook"})
+    database = DatabaseConfig(url=SecretStr(f"sqlite:///{tmp_path / 'new.db'}"))
+    workspace = Workspace(tmp_path, WorkspaceConfig(database=database))
+
+    found = await diagnose_workspace(workspace)
+
+    (finding,) = [finding for finding in found.findings if finding.check == "registry"]
+    assert (finding.status, finding.facts) == ("warning", {"left_behind": 1})
+    assert "(handbook)" in finding.message
+    assert "`lorebase kb import`" in finding.remedy
+    assert inspect(workspace.database.engine).get_table_names() == []
+    workspace.database.close()

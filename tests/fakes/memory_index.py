@@ -97,6 +97,9 @@ class _MemoryIndex:
     async def drop(self) -> None:
         self._collections.pop(self._name, None)
 
+    async def require_supported(self) -> None:
+        return None
+
     async def close(self) -> None:
         return None
 
