@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from prefect import Task, task
@@ -182,7 +182,8 @@ class PrefectExecutor:
             return await self._run_elsewhere(self._elsewhere, work, group, key, rule, options, upstream)
         call = GroupCall(key, lambda: run_bare(run, group))
         self._calls.append(call)
-        state = await self._state_of(run_group.with_options(**options), call, wait_for=upstream)
+        async with self._elsewhere.keeping(work) if self._elsewhere else nullcontext():
+            state = await self._state_of(run_group.with_options(**options), call, wait_for=upstream)
         if state.is_completed() and call.record is not None:
             return state, call.record
         raise _cause(state, call.error, rule)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from flows.task_runners_worker import GroupOrder, run_ordered_group
 from flows.workspaces import BLOCK_PREFIX
 from lorebase.artifacts.store import BaseLayout
 from lorebase.errors import ConfigurationError, NotFoundError, UnavailableError
+from lorebase.models.limit_shares import LimitShares
 from lorebase.recipes.model import Budget, KnowledgeRecipe
 from lorebase.runs.groups import GroupRecord, GroupWork, StepWork, read_group_record
 from lorebase.runs.step import Step
@@ -35,6 +38,7 @@ class OtherProcesses:
         workspace: Where, as this process has opened it.
         where: What a worker opens it by: its folder, or block:NAME.
         results: Saved block for Prefect's results. Workers load it by its name.
+        at_once: How many task runs the runner does at once.
     """
 
     def __init__(
@@ -44,12 +48,16 @@ class OtherProcesses:
         workspace: Workspace,
         where: str,
         results: LorebaseObjectStore,
+        *,
+        at_once: int,
     ) -> None:
         self._runner = runner
         self._recipe = recipe
         self._workspace = workspace
         self._where = where if where.startswith(BLOCK_PREFIX) else str(Path(where).absolute())
         self._results = f"{results.get_block_type_slug()}/{results._block_document_name}"  # noqa: SLF001 (no public name)
+        self._limits = LimitShares(workspace.config.endpoints, at_once=at_once)
+        self._ended: Counter[str] = Counter()  # groups by step
 
     def take(self, work: StepWork) -> bool:
         """Whether a step's groups may run in other processes.
@@ -59,7 +67,14 @@ class OtherProcesses:
         writes_index = type(work.step).index_of is not Step.index_of
         if writes_index and not self._workspace.has_index_server:
             return False
-        return not (work.step.models and self._recipe.budget != Budget())
+        return not (self._has_budget and self._providers(work))
+
+    def keeping(self, work: StepWork) -> AbstractAsyncContextManager[None]:
+        """Around a group that is done in this process: nobody else asks the endpoints that it asks.
+
+        With a budget no other process asks any.
+        """
+        return nullcontext() if self._has_budget else self._limits.whole(self._providers(work))
 
     async def run(
         self,
@@ -69,7 +84,7 @@ class OtherProcesses:
         options: dict[str, Any],
         upstream: Sequence[State[Any]],
     ) -> State[Any]:
-        """Hand a group over, and wait for the final state of its task run.
+        """Hand a group over with its share of the endpoints' limits, and wait for the final state of its task run.
 
         Raises:
             UnavailableError: The runner lost the processes that it should have run in.
@@ -77,12 +92,16 @@ class OtherProcesses:
         run = FlowRunContext.get()
         if run is None:
             raise ConfigurationError("Task runs need a flow run.", remedy="Build inside a Prefect flow.")
-        order = GroupOrder(key, self._recipe.to_yaml(), str(self._recipe.folder.absolute()), self._where, work, group)
+        recipe, folder = self._recipe.to_yaml(), str(self._recipe.folder.absolute())
         submit: Any = run_ordered_group.with_options(**options, result_storage=self._results).submit
+        waits_for = [EndedTaskRun(state) for state in upstream]
+        peers = len(work.groups) - self._ended[work.task_key]
         try:
-            with run.model_copy(update={"task_runner": self._runner}):
-                future = await asyncio.to_thread(submit, order, wait_for=[EndedTaskRun(state) for state in upstream])
-            return await final_state(future)
+            async with self._limits.taken(self._providers(work), peers=peers) as shares:
+                order = GroupOrder(key, recipe, folder, self._where, work, group, shares)
+                with run.model_copy(update={"task_runner": self._runner}):
+                    future = await asyncio.to_thread(submit, order, wait_for=waits_for)
+                return await final_state(future)
         except Exception as error:
             # The work's own errors are in the state: a process of a pool was killed, or a cluster is gone.
             raise UnavailableError(
@@ -91,6 +110,8 @@ class OtherProcesses:
                 "what is finished stays finished.",
                 dependency="task runner",
             ) from error
+        finally:
+            self._ended[work.task_key] += 1
 
     async def record_of(self, work: StepWork, group: GroupWork) -> GroupRecord:
         """What a finished task run left.
@@ -106,6 +127,14 @@ class OtherProcesses:
                 f"A worker has finished {work.name} ({group.label}), but not in this object store.",
                 remedy="Give all workers the same workspace; on other machines a local folder is another folder.",
             ) from error
+
+    @property
+    def _has_budget(self) -> bool:
+        return self._recipe.budget != Budget()
+
+    def _providers(self, work: StepWork) -> set[str]:
+        """Who serves the models that a step calls."""
+        return self._recipe.models.providers(work.step.called_models())
 
 
 async def cause_elsewhere(state: State[Any], rule: TaskRunRule) -> BaseException | None:

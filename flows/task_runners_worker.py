@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from prefect import task
 from prefect.cache_policies import CacheKeyFnPolicy
 from prefect.context import TaskRunContext
 
-from flows.workspaces import open_workspace
+from flows.workspaces import opened_workspace
 from lorebase.artifacts.lease import lease_in_force, read_lease
 from lorebase.artifacts.store import BaseLayout, ObjectStore
-from lorebase.errors import ConfigurationError, ConflictError
+from lorebase.errors import ConfigurationError, ConflictError, LorebaseError
+from lorebase.models.limit_shares import EndpointShares, settled, shared_out
 from lorebase.recipes.expansion import PlannedStep
 from lorebase.recipes.loading import parse_recipe
+from lorebase.recipes.model import KnowledgeRecipe
 from lorebase.recipes.validation import validated_steps
 from lorebase.runs.builder import opened_recipe
 from lorebase.runs.executor import run_bare
 from lorebase.runs.groups import GroupRecord, GroupRunner, GroupWork, RunTraits, StepWork, reference_of
 from lorebase.runs.planning import step_fingerprint, step_identity
 from lorebase.runs.step import StepExecutionContext
+from lorebase.workspace import Workspace
+
+_logger = logging.getLogger(__name__)
 
 
 class GroupOrder:
@@ -41,9 +48,19 @@ class GroupOrder:
         input_artifacts: Names of the artifacts that the step reads.
         group: The partitions, by reference.
         traits: What the build tells its task runs.
+        shares: What of the endpoints that the step asks its process may use.
     """
 
-    def __init__(self, key: str, recipe: str, folder: str, workspace: str, work: StepWork, group: GroupWork) -> None:
+    def __init__(
+        self,
+        key: str,
+        recipe: str,
+        folder: str,
+        workspace: str,
+        work: StepWork,
+        group: GroupWork,
+        shares: EndpointShares = MappingProxyType({}),
+    ) -> None:
         self.key = key
         self.recipe = recipe
         self.folder = folder
@@ -54,6 +71,7 @@ class GroupOrder:
         self.input_artifacts = work.input_artifacts
         self.group = group
         self.traits: RunTraits = work.traits
+        self.shares = dict(shares)
 
 
 def _result_key(_: TaskRunContext, parameters: dict[str, Any]) -> str:
@@ -64,7 +82,17 @@ def _result_key(_: TaskRunContext, parameters: dict[str, Any]) -> str:
 @task(persist_result=True, result_serializer="json", cache_policy=CacheKeyFnPolicy(cache_key_fn=_result_key))
 async def run_ordered_group(order: GroupOrder) -> str:
     """Make the partitions of a group in this process; the answer is the reference that Prefect keeps."""
-    return reference_of(await do_group(order))
+    try:
+        return reference_of(await do_group(order))
+    except LorebaseError as error:
+        _logger.info("%s failed.", order.key, exc_info=True)
+        _leave_causes_behind(error)
+        raise
+
+
+def _leave_causes_behind(error: LorebaseError) -> None:
+    """Make an error fit to travel: some libraries' errors cannot be read back, and take ours along."""
+    error.__cause__ = error.__context__ = None
 
 
 async def do_group(order: GroupOrder) -> GroupRecord:
@@ -76,7 +104,15 @@ async def do_group(order: GroupOrder) -> GroupRecord:
         LorebaseError: As `GroupRunner.run`.
     """
     recipe = parse_recipe(order.recipe, folder=Path(order.folder))
-    workspace = await open_workspace(order.workspace)
+    async with opened_workspace(order.workspace) as workspace:
+        endpoints = shared_out(workspace.config.endpoints, order.shares)
+        workspace.config = workspace.config.model_copy(update={"endpoints": endpoints})
+        record = await _record_of(order, recipe, workspace)
+        await settled(endpoints, order.shares)
+        return record
+
+
+async def _record_of(order: GroupOrder, recipe: KnowledgeRecipe, workspace: Workspace) -> GroupRecord:
     steps = validated_steps(recipe)
     planned = next(step for step in steps if step.name == order.step_name)
     layout, traits = BaseLayout(recipe.name), order.traits

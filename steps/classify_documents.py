@@ -64,6 +64,10 @@ class ClassifyDocuments(Step):
     def _distinct(cls, value: SourceTypesSetting) -> SourceTypesSetting:
         return value if value == REGISTRY else checked_specs(value)
 
+    def called_models(self) -> tuple[str, ...]:
+        """The chat model, unless rules are to decide."""
+        return () if self.mode == "rules" else (CHAT_ROLE,)
+
     def identity(self, context: StepExecutionContext) -> dict[str, str]:
         """The types, and the model where one decides.
 

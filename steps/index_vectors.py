@@ -28,6 +28,10 @@ class IndexVectors(Step):
         """The collection it fills."""
         return {"collection": self.collection_of(context)}
 
+    def called_models(self) -> tuple[str, ...]:
+        """None: vectors are there, only their profile is asked for."""
+        return ()
+
     def collection_of(self, context: StepExecutionContext) -> str:
         """One collection an embedding profile."""
         return vectors_collection(context.require_embedder(self.type_name).profile.profile_id)

@@ -64,6 +64,7 @@ class ProposeCards(Step):
     reads_if_present: ClassVar[tuple[ArtifactKind[Any], ...]] = (RESOLVED_ENTITIES,)
     produces: ClassVar[ArtifactKind[Any]] = WIKI_CARDS
     item_name: ClassVar[str] = "cards"
+    optional_models: ClassVar[tuple[str, ...]] = (CHAT_ROLE,)
     spans_partitions: ClassVar[bool] = True
     segment_items: ClassVar[int] = 16
 
@@ -82,6 +83,10 @@ class ProposeCards(Step):
         if "" in subjects:
             raise ValueError("a subject is blank")
         return subjects
+
+    def called_models(self) -> tuple[str, ...]:
+        """The chat model, unless rules are to write."""
+        return () if self.mode == "rules" else (CHAT_ROLE,)
 
     def uses_model(self, context: StepExecutionContext) -> bool:
         """Whether a model writes in a build."""

@@ -17,7 +17,7 @@ from lorebase.extraction.prompts.wording import PromptWording
 from lorebase.extraction.readers import MentionRow, ModelReader, RuleReader
 from lorebase.extraction.reading_run import ReadingRun
 from lorebase.extraction.rules.tagging import tagger_versions
-from lorebase.models.chat import ChatModel
+from lorebase.models.chat import CHAT_ROLE, ChatModel
 from lorebase.runs.records import Issue, Subject
 from lorebase.runs.step import Partition, PartitionReport, Step, StepExecutionContext
 
@@ -42,6 +42,7 @@ class ExtractionStep(Step):
         "auto", description='Language of the prompt: "en", "zh", or "auto" for that of each chunk.'
     )
 
+    optional_models: ClassVar[tuple[str, ...]] = (CHAT_ROLE,)
     segment_items: ClassVar[int] = 64  # the call ledger has written each answer down at once
     prompt: ClassVar[PromptWording]
     mention_name: ClassVar[str]
@@ -51,6 +52,10 @@ class ExtractionStep(Step):
         if self.mode == "auto":
             return "rules" if context.chat is None else "model"
         return self.mode
+
+    def called_models(self) -> tuple[str, ...]:
+        """The chat model, unless rules are to read."""
+        return () if self.mode == "rules" else (CHAT_ROLE,)
 
     def identity(self, context: StepExecutionContext) -> dict[str, str]:
         """Who reads: the model with its prompt, or the rules with their taggers.

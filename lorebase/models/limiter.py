@@ -7,13 +7,15 @@ why it is not one of the asyncio limiters of the package index: those hold futur
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-_BURST_SECONDS = 1.0
+from lorebase.models.settings import DEFAULT_BURST_SECONDS, EndpointConfig
+
 _SECONDS_PER_MINUTE = 60.0
 
 
@@ -32,13 +34,14 @@ class EndpointLimiter:
         max_concurrency: int,
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
+        burst_seconds: float = DEFAULT_BURST_SECONDS,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.max_concurrency = max_concurrency
         self._slots = _Slots(max_concurrency)
-        self._requests = _Pace(requests_per_minute)
-        self._tokens = _Pace(tokens_per_minute)
+        self._requests = _Pace(requests_per_minute, burst_seconds)
+        self._tokens = _Pace(tokens_per_minute, burst_seconds)
         self._paused_until = float("-inf")
         self._clock = clock
         self._sleep = sleep
@@ -78,20 +81,55 @@ class EndpointLimiter:
         """How long the pause goes on; 0 where there is none."""
         return max(0.0, self._paused_until - self._clock())
 
+    async def settled(self) -> None:
+        """Wait until the pace has caught up with all that has passed so far, so that somebody else may go on from here.
+
+        What passes meanwhile is not waited for.
+        """
+        free_at = max(self._requests.free_at, self._tokens.free_at)
+        while (wait := free_at - self._clock()) > 0:
+            await self._sleep(wait)
+
+
+_LIMITERS: dict[tuple[object, ...], EndpointLimiter] = {}
+_LIMITERS_LOCK = threading.Lock()
+
+
+def limiter_of(config: EndpointConfig) -> EndpointLimiter:
+    """The process's limiter for an endpoint: the same for equal address, account and limits."""
+    limits = (config.max_concurrency, config.requests_per_minute, config.tokens_per_minute, config.burst_seconds)
+    key = (*account_of(config), *limits)
+    with _LIMITERS_LOCK:
+        if key not in _LIMITERS:
+            _LIMITERS[key] = EndpointLimiter(
+                max_concurrency=config.max_concurrency,
+                requests_per_minute=config.requests_per_minute,
+                tokens_per_minute=config.tokens_per_minute,
+                burst_seconds=config.burst_seconds,
+            )
+        return _LIMITERS[key]
+
+
+def account_of(config: EndpointConfig) -> tuple[str, str]:
+    """Address and digest of the key: what an endpoint is to this process."""
+    key = config.api_key.get_secret_value() if config.api_key is not None else ""
+    return config.base_url, hashlib.sha256(key.encode()).hexdigest()
+
 
 class _Pace:
     """A rate as one number: the moment from which the next piece may pass (the generic cell rate algorithm).
 
-    Unused time is kept for one second only: endpoints measure in windows shorter than a minute.
+    Unused time is kept for `burst_seconds` only: endpoints measure in windows shorter than a minute.
     """
 
-    def __init__(self, per_minute: int | None) -> None:
+    def __init__(self, per_minute: int | None, burst_seconds: float) -> None:
         self._seconds_each = _SECONDS_PER_MINUTE / per_minute if per_minute else 0.0
-        self._free_at = float("-inf")
+        self._burst_seconds = burst_seconds
+        self.free_at = float("-inf")
 
     def reserve(self, now: float, amount: int) -> float:
-        ready_at = max(self._free_at, now - _BURST_SECONDS)
-        self._free_at = ready_at + amount * self._seconds_each
+        ready_at = max(self.free_at, now - self._burst_seconds)
+        self.free_at = ready_at + amount * self._seconds_each
         return ready_at
 
 

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 LOCAL_PROVIDER = "local"
 CHAT_PROVIDER = "chat"
+DEFAULT_BURST_SECONDS = 1.0
 
 
 class EmbeddingModelSpec(BaseModel):
@@ -74,10 +75,18 @@ class EndpointConfig(BaseModel):
 
     base_url: str = Field(description="Address up to and including the version, such as https://api.openai.com/v1.")
     api_key: SecretStr | None = Field(None, description="Bearer token; None where the endpoint wants none.")
-    max_concurrency: int = Field(8, ge=1, le=1024, description="Most requests under way at once, in one process.")
+    max_concurrency: int = Field(
+        8, ge=1, le=1024, description="Most requests under way at once, in one build or server."
+    )
     requests_per_minute: int | None = Field(None, ge=1, description="Most requests a minute; None is no limit.")
     tokens_per_minute: int | None = Field(
         None, ge=1, description="Most tokens a minute, those of answers once they are known; None is no limit."
+    )
+    burst_seconds: float = Field(
+        DEFAULT_BURST_SECONDS,
+        ge=0,
+        le=60,
+        description="How many seconds of requests and tokens that were not used may be made up for at once.",
     )
     timeout_seconds: float = Field(
         120.0, gt=0, description="Longest time for one request with all its retries and waiting between them."

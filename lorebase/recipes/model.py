@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -53,6 +54,10 @@ class ModelSpecs(_Frozen):
     def roles(self) -> tuple[str, ...]:
         """Roles that have a model."""
         return tuple(role for role in type(self).model_fields if getattr(self, role) is not None)
+
+    def providers(self, roles: Collection[str]) -> set[str]:
+        """Who serves the models of some roles, as far as the recipe has them: endpoints, or the local one."""
+        return {getattr(self, role).provider for role in self.roles() if role in roles}
 
 
 class RetrySpec(_Frozen):

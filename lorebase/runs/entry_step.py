@@ -71,6 +71,10 @@ class EntryIndexStep(Step):
             return None
         return context.require_embedder(self.type_name) if self.search_by == "both" else context.embedder
 
+    def called_models(self) -> tuple[str, ...]:
+        """The embedding model, unless entries are found by their words alone."""
+        return () if self.search_by == "words" else (EMBEDDING,)
+
     def identity(self, context: StepExecutionContext) -> dict[str, str]:
         """The collection it fills."""
         return {"collection": self.collection_of(context)}

@@ -214,7 +214,7 @@ class Step(BaseModel, ABC):
         reads_if_present: Artifacts it reads as well where a step before it in the recipe makes them.
         produces: The artifact it leaves.
         search_asset: What a search can use once it has run; empty for most steps.
-        models: Roles of the models it calls, such as "embedding".
+        models: Roles of the models it needs, such as "embedding".
         optional_models: Roles of models that it calls where the recipe has them.
         item_name: What its items are called in reports.
         spans_partitions: Whether its work cannot be divided: it then gets a single partition with the rows of every
@@ -247,6 +247,10 @@ class Step(BaseModel, ABC):
         """What beside type, code version and settings decides its result, by name: model profile, parser versions."""
         del context
         return {}
+
+    def called_models(self) -> tuple[str, ...]:
+        """Roles of the models that it calls with its settings, where the recipe has them; not those it only knows."""
+        return (*self.models, *self.optional_models)
 
     @abstractmethod
     async def run_partitions(

@@ -15,6 +15,7 @@ one of whose texts contains it:
 | kind | what happens |
 |---|---|
 | throttle | 429; `retry_after` goes into the header of that name, `message` into the body |
+| crowd | 429 for a request that comes while `limit` are under way |
 | error | `status` with `message` and `code` |
 | unauthorized, unknown_model | 401, 404 as OpenAI words them |
 | stall | the request is taken and never answered |
@@ -109,6 +110,8 @@ class _State:
     def take(self, texts: Sequence[str], *, chat: bool) -> Script | None:
         with self.lock:
             for script in self.scripts:
+                if script.kind == "crowd" and self.stats.in_flight <= script.limit:
+                    continue
                 if (script.kind in CHAT_KINDS) <= chat and script.applies_to(texts):
                     if script.times is not None:
                         script.times -= 1
@@ -148,6 +151,8 @@ def _refusal(  # noqa: PLR0911 (one row of the table above each)
         case Script(kind="throttle"):
             headers = {"Retry-After": script.retry_after} if script.retry_after is not None else None
             return _error(429, script.message or "Rate limit reached", "rate_limit_exceeded", headers)
+        case Script(kind="crowd"):
+            return _error(429, f"More than {script.limit} requests at once", "rate_limit_exceeded")
         case Script(kind="error"):
             return _error(script.status, script.message or "scripted error", script.code or None)
         case Script(kind="unauthorized"):

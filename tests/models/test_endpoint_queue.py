@@ -7,8 +7,9 @@ from random import Random
 
 import pytest
 
-from lorebase.adapters.models.endpoint_queue import EndpointQueue, limiter_of
+from lorebase.adapters.models.endpoint_queue import EndpointQueue
 from lorebase.errors import RateLimitedError
+from lorebase.models.limiter import limiter_of
 from lorebase.models.settings import EndpointConfig
 
 

@@ -209,3 +209,29 @@ async def test_tokens_that_are_charged_afterwards_hold_up_the_next_request():
     passed = await moments(limiter, clock, [100])
 
     assert passed == pytest.approx([29])
+
+
+async def test_without_a_burst_nothing_that_was_not_used_is_made_up_for():
+    clock = WaitingClock()
+    limiter = EndpointLimiter(
+        max_concurrency=1, requests_per_minute=60, burst_seconds=0, clock=clock, sleep=clock.sleep
+    )
+    await clock.sleep(100)
+
+    passed = await moments(limiter, clock, [1, 1, 1])
+
+    assert passed == [100.0, 101.0, 102.0]
+
+
+async def test_a_share_that_goes_from_process_to_process_keeps_its_pace():
+    clock = WaitingClock()
+    limits = {"max_concurrency": 1, "requests_per_minute": 60, "tokens_per_minute": 6_000, "burst_seconds": 0}
+    processes = [EndpointLimiter(**limits, clock=clock, sleep=clock.sleep) for _ in range(4)]  # type: ignore[arg-type]
+    passed = []
+
+    for limiter in processes:
+        passed += await moments(limiter, clock, [10, 10])
+        limiter.charge(180)
+        await limiter.settled()
+
+    assert passed == pytest.approx([0.0, 1.0, 2.8, 3.8, 5.6, 6.6, 8.4, 9.4])  # 1.8 seconds for the tokens of an answer

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorebase.adapters.models.endpoint_queue import limiter_of
 from lorebase.adapters.models.rerank_endpoint import EndpointReranker
 from lorebase.clock import SystemClock
 from lorebase.errors import DeclinedAnswerError, MalformedAnswerError, RefusedError, UnavailableError, UsageError
+from lorebase.models.limiter import limiter_of
 from lorebase.models.rerank import RankedText
 from lorebase.models.rerank_chat import ChatReranker
 from lorebase.models.settings import EndpointConfig, RerankModelSpec

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import orjson
 
-from lorebase.adapters.models.endpoint_queue import account_of
 from lorebase.errors import RefusedError
 from lorebase.models.chat import ChatProfile, ChatRequest
+from lorebase.models.limiter import account_of
 from lorebase.models.settings import EndpointConfig
 from lorebase.models.strict_schema import strict_schema
 

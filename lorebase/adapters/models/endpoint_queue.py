@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from typing import TypeVar
 
 from lorebase.adapters.models.attempts import RetryPolicy, with_retries
 from lorebase.errors import RateLimitedError
-from lorebase.models.limiter import EndpointLimiter
+from lorebase.models.limiter import limiter_of
 from lorebase.models.settings import EndpointConfig
 
 ResultT = TypeVar("ResultT")
@@ -107,31 +105,3 @@ class EndpointQueue:
                 dependency=self._name,
                 retry_after_seconds=pause_seconds,
             )
-
-
-_LIMITERS: dict[tuple[object, ...], EndpointLimiter] = {}
-_LIMITERS_LOCK = threading.Lock()
-
-
-def limiter_of(config: EndpointConfig) -> EndpointLimiter:
-    """The process's limiter for an endpoint: the same for equal address, account and limits."""
-    key = (
-        *account_of(config),
-        config.max_concurrency,
-        config.requests_per_minute,
-        config.tokens_per_minute,
-    )
-    with _LIMITERS_LOCK:
-        if key not in _LIMITERS:
-            _LIMITERS[key] = EndpointLimiter(
-                max_concurrency=config.max_concurrency,
-                requests_per_minute=config.requests_per_minute,
-                tokens_per_minute=config.tokens_per_minute,
-            )
-        return _LIMITERS[key]
-
-
-def account_of(config: EndpointConfig) -> tuple[str, str]:
-    """Address and digest of the key: what an endpoint is to this process."""
-    key = config.api_key.get_secret_value() if config.api_key is not None else ""
-    return config.base_url, hashlib.sha256(key.encode()).hexdigest()
