@@ -16,13 +16,23 @@ from prefect.context import SettingsContext
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
-from lorebase.errors import ConfigurationError
+from lorebase.errors import ConfigurationError, UnavailableError
 from lorebase.recipes.model import ExecutionSpec
 
 GROUPS_ON_A_CLUSTER = 64
 """Task runs handed to a cluster of unknown size at once; it keeps those waiting that it has no worker for."""
 
 _LOOPBACK = "127.0.0.1"
+
+_RAY_OBJECT_BYTES = 100 * 2**20
+"""Shared memory that a Ray started here reserves, instead of a third of all: only references go through it."""
+
+
+_REMEDIES_AT_THE_ADDRESS = "Look whether the cluster runs there, with the same versions of Python and of its packages."
+_REMEDIES_HERE = (
+    "Build again when the machine has a processor to spare (Ray's parts wait 15 seconds for each other), "
+    "use task_runner threads or processes, or give the address of a cluster that runs already."
+)
 
 
 @asynccontextmanager
@@ -38,12 +48,22 @@ async def started_task_runner(execution: ExecutionSpec, address: str = "") -> As
 
     Raises:
         ConfigurationError: The runner is not installed, or an address does not go with it.
+        UnavailableError: Its processes did not start, or nothing answers at the address.
     """
     runner = _runner(execution, address)
     if runner is None:
         yield None
         return
-    await asyncio.to_thread(_start, runner)
+    try:
+        await asyncio.to_thread(_start, runner)
+    except Exception as error:
+        where = f"at {address!r}" if address else "on this machine"
+        raise UnavailableError(
+            f"The task runner {execution.task_runner!r} did not start {where}: "
+            f"{type(error).__name__}: {str(error).rstrip('.')}.",
+            remedy=_REMEDIES_AT_THE_ADDRESS if address else _REMEDIES_HERE,
+            dependency="task runner",
+        ) from error
     try:
         yield runner
     finally:
@@ -126,9 +146,11 @@ def _state_of(future: PrefectFuture[Any]) -> State[Any]:
 
 
 def _give_up(future: PrefectFuture[Any]) -> None:
-    cancel: Callable[[], object] | None = getattr(getattr(future, "wrapped_future", None), "cancel", None)
-    if cancel is not None:
-        cancel()
+    handle: Any = getattr(future, "wrapped_future", None)
+    if hasattr(handle, "cancel"):
+        handle.cancel()
+    elif handle is not None:
+        import_module("ray").cancel(handle)  # Ray's references are values without methods
 
 
 def _runner(execution: ExecutionSpec, address: str) -> TaskRunner[Any] | None:
@@ -182,13 +204,29 @@ def _dask(workers: int, address: str) -> TaskRunner[Any]:
 
 
 def _ray(workers: int, address: str) -> TaskRunner[Any]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reads nothing else, and would report to its makers
+    if not address:
+        # What Ray is started with on laptops. Elsewhere it takes 127.0.0.1 for the address that other machines reach,
+        # and listens there. It reads the variable when it is imported.
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     kind = _installed("prefect_ray", "ray").RayTaskRunner
     if address:
-        runner: TaskRunner[Any] = kind(address=address)
+        runner: TaskRunner[Any] = kind(address=address, init_kwargs={"log_to_driver": False})
         return runner
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reads nothing else, and would report to its makers
+    if not import_module("ray").util.get_node_ip_address().startswith("127."):
+        raise ConfigurationError(
+            "Ray was loaded here for a cluster of machines, and would listen beyond this one.",
+            remedy="Build in a process of its own, without RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER in its environment.",
+        )
     started: TaskRunner[Any] = kind(
-        init_kwargs={"num_cpus": workers, "include_dashboard": False, "_node_ip_address": _LOOPBACK}
+        init_kwargs={
+            "address": "local",  # without it Ray would join a cluster that somebody else has started on this machine
+            "num_cpus": workers,
+            "include_dashboard": False,
+            "_node_ip_address": _LOOPBACK,
+            "object_store_memory": _RAY_OBJECT_BYTES,
+            "log_to_driver": False,  # log lines of task runs are with the flow run; Ray would print them again
+        }
     )
     return started
 

@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable
 
+import psutil
 import pytest
 
 from tests.fakes.openai_server import OpenAIServer
@@ -46,6 +47,28 @@ async def test_a_dask_worker_that_is_killed_costs_one_request_and_the_build_goes
             prefect, project, recipe_for("killed-dask", "dask"), cluster_address=cluster.scheduler_address
         )
         await killing
+
+    assert state.is_completed()
+    assert _repeated(endpoint) in {1, 2}, endpoint.stats.seen
+
+
+async def test_a_ray_worker_that_is_killed_costs_one_request_and_the_build_goes_on(
+    prefect: PrefectServer, project: Project, endpoint: OpenAIServer
+) -> None:
+    pytest.importorskip("prefect_ray", reason="the extra ray is not installed")
+    write_documents(project)
+    project.use_endpoint(endpoint.base_url, SECRET)
+    endpoint.script("stall", times=1)
+
+    def kill_those_at_work() -> None:
+        workers = [child for child in psutil.Process().children(recursive=True) if "ray::embed_chunks" in child.name()]
+        assert workers
+        for worker in workers:  # the second may be about to begin another group, and has paid for nothing yet
+            worker.kill()
+
+    killing = asyncio.create_task(_once_only_one_request_is_open(endpoint, kill_those_at_work))
+    state = await build(prefect, project, recipe_for("killed-ray", "ray"))
+    await killing
 
     assert state.is_completed()
     assert _repeated(endpoint) in {1, 2}, endpoint.stats.seen

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from lorebase.workspace import load_config
+from lorebase.workspace_config import load_config
 
 INFRA = Path(__file__).parents[2] / "infra"
 TEXT = (INFRA / "compose.yaml").read_text(encoding="utf-8")

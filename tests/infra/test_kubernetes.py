@@ -11,7 +11,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from lorebase.workspace import WorkspaceConfig, load_config
+from lorebase.workspace_config import WorkspaceConfig, load_config
 
 INFRA = Path(__file__).parents[2] / "infra"
 BASE = INFRA / "kubernetes" / "base"
