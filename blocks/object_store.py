@@ -9,9 +9,8 @@ from typing import Self
 from prefect.filesystems import WritableFileSystem
 from pydantic import Field, HttpUrl, PrivateAttr, SecretStr
 
-from lorebase.adapters.object_stores import open_object_store
-from lorebase.artifacts.store import ObjectStore
-from lorebase.workspace import ObjectStoreConfig
+from lorebase.adapters.object_stores import LocalObjectStore, S3ObjectStore, open_object_store
+from lorebase.workspace_config import ObjectStoreConfig
 
 RESULTS_PREFIX = "prefect-results"
 """Folder of the object store that Prefect's results lie in."""
@@ -34,7 +33,7 @@ class LorebaseObjectStore(WritableFileSystem):
     _block_type_name = "Lorebase Object Store"
     _block_type_slug = "lorebase-object-store"
     _documentation_url = _DOCUMENTATION_URL
-    _store: ObjectStore | None = PrivateAttr(default=None)
+    _store: LocalObjectStore | S3ObjectStore | None = PrivateAttr(default=None)
 
     url: str = Field(default=..., description="A folder, or an address such as s3://bucket/prefix.")
     prefix: str = Field(default=RESULTS_PREFIX, description="Folder of the store below which everything lies.")
@@ -55,7 +54,7 @@ class LorebaseObjectStore(WritableFileSystem):
             url=url, endpoint_url=config.endpoint_url, key=config.key, secret=config.secret, region=config.region
         )
 
-    def get_store(self) -> ObjectStore:
+    def get_store(self) -> LocalObjectStore | S3ObjectStore:
         """The object store, opened when first asked for."""
         if self._store is None:
             self._store = open_object_store(
@@ -66,6 +65,11 @@ class LorebaseObjectStore(WritableFileSystem):
                 region=self.region,
             )
         return self._store
+
+    def close(self) -> None:
+        """Give the store's connections back; a later call opens them anew."""
+        if self._store is not None:
+            self._store.close()
 
     # Prefect's result store calls the plain methods with `_sync=True`, and refuses blocks without the parameter.
     def read_path(self, path: str, *, _sync: bool | None = None) -> bytes:  # type: ignore[override]  # declared async, called as plain

@@ -12,12 +12,13 @@ from pydantic import BaseModel, Field, HttpUrl, SecretStr, TypeAdapter, field_va
 from lorebase.governance.settings import GovernanceSettings
 from lorebase.models.settings import EndpointConfig
 from lorebase.retrieval.governed.settings import RetrievalSettings
-from lorebase.workspace import (
+from lorebase.workspace import Workspace
+from lorebase.workspace_config import (
     DatabaseConfig,
     DoclingConfig,
     ObjectStoreConfig,
+    RegistryConfig,
     VectorStoreConfig,
-    Workspace,
     WorkspaceConfig,
 )
 
@@ -75,6 +76,9 @@ class LorebaseWorkspace(Block):
     retrieval: dict[str, Any] = Field(
         default_factory=dict, description="Bounds of retrieval from governed knowledge, as in a workspace file."
     )
+    registry_file: str | None = Field(
+        default=None, description="File of the registry; without it the database, or a file in the folder."
+    )
 
     @classmethod
     def of(cls, workspace: Workspace) -> Self:
@@ -95,6 +99,7 @@ class LorebaseWorkspace(Block):
             docling=SecretDict(_plain(config.docling) if config.docling else {}),
             governance=config.governance.model_dump(mode="json", exclude_defaults=True),
             retrieval=config.retrieval.model_dump(mode="json", exclude_defaults=True),
+            registry_file=config.registry.file if config.registry else None,
         )
 
     @field_validator("endpoints")
@@ -123,6 +128,7 @@ class LorebaseWorkspace(Block):
             docling=DoclingConfig.model_validate(found) if (found := self.docling.get_secret_value()) else None,
             governance=GovernanceSettings.model_validate(self.governance),
             retrieval=RetrievalSettings.model_validate(self.retrieval),
+            registry=RegistryConfig(file=self.registry_file) if self.registry_file else None,
         )
 
     def get_workspace(self, folder: Path | None = None) -> Workspace:

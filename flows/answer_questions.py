@@ -11,7 +11,7 @@ from prefect.artifacts import acreate_markdown_artifact
 from prefect.runtime import flow_run
 from pydantic import BaseModel, Field
 
-from flows.workspaces import open_workspace
+from flows.workspaces import opened_workspace
 from lorebase.answering.over_retrieval import AnsweredQuestion, AnswerSource, AskOptions
 from lorebase.asked_bases import answers_from
 from lorebase.governance.context import Capability, PrincipalContext
@@ -69,8 +69,9 @@ async def answer_questions(options: AnswerOptions) -> dict[str, Any]:
     Args:
         options: What is asked, of which base, and what it may take.
     """
-    workspace = await open_workspace(options.workspace)
-    answers = await answers_from(workspace, _caller(options), options.base, options.questions, options.as_ask_options())
+    caller, how = _caller(options), options.as_ask_options()
+    async with opened_workspace(options.workspace) as workspace:
+        answers = await answers_from(workspace, caller, options.base, options.questions, how)
     await acreate_markdown_artifact(
         answers_markdown(options.base, answers),
         key=answers_key(options.base),

@@ -13,10 +13,10 @@ from flows.execution import PrefectExecutor
 from flows.execution_elsewhere import OtherProcesses
 from flows.observing import observed
 from flows.reporting import PrefectProgress
-from flows.results import save_result_storage
+from flows.results import result_storage
 from flows.task_runners import groups_at_once, started_task_runner
 from flows.watching import Broadcast, with_watchers
-from flows.workspaces import open_workspace
+from flows.workspaces import opened_workspace
 from lorebase.errors import BuildFailedError
 from lorebase.knowledge_base import KnowledgeBase
 from lorebase.recipes.model import ExecutionSpec, KnowledgeRecipe
@@ -112,9 +112,6 @@ async def run_build(recipe: KnowledgeRecipe, settings: BuildSettings) -> dict[st
     """
     if recipe.governance == "reviewed":
         return await draft_sources(recipe, settings.workspace, settings.organ_id)
-    workspace = await open_workspace(settings.workspace)
-    results = await save_result_storage(workspace)
-    base = KnowledgeBase(recipe.name, workspace)
     execution, cluster = settings.execution_of(recipe), settings.cluster_address
     config = KnowledgeBaseBuilderConfig(
         rebuild=settings.mode == "rebuild",
@@ -123,13 +120,17 @@ async def run_build(recipe: KnowledgeRecipe, settings: BuildSettings) -> dict[st
         task_run_weight=execution.chunks_per_task_run or WEIGHT_OF_A_TASK_RUN,
     )
     with observed():
-        async with started_task_runner(execution, cluster) as runner:
+        async with (
+            opened_workspace(settings.workspace) as workspace,
+            result_storage(workspace) as results,
+            started_task_runner(execution, cluster) as runner,
+        ):
             executor = PrefectExecutor(recipe.name, results=results)
             if runner is not None:
-                elsewhere = OtherProcesses(runner, recipe, workspace, settings.workspace, results)
                 at_once = groups_at_once(execution, cluster)
+                elsewhere = OtherProcesses(runner, recipe, workspace, settings.workspace, results, at_once=at_once)
                 executor = PrefectExecutor(recipe.name, results=results, concurrency=at_once, elsewhere=elsewhere)
-            result = await base.rebuild(
+            result = await KnowledgeBase(recipe.name, workspace).rebuild(
                 recipe,
                 config=config,
                 executor=executor,

@@ -12,7 +12,7 @@ from prefect.runtime import flow_run
 from pydantic import BaseModel, Field
 
 from flows.events import emit_failed_gate
-from flows.workspaces import open_workspace
+from flows.workspaces import opened_workspace
 from lorebase.clock import SystemClock
 from lorebase.evaluation.data_sets import load_data_set
 from lorebase.evaluation.gates import DEFAULT_TOLERANCE, GateCheck, checks_of, read_gate, require_met
@@ -60,8 +60,8 @@ async def evaluate_knowledge_base(options: EvaluationOptions) -> dict[str, Any]:
     Args:
         options: What is evaluated, how, and what it must reach.
     """
-    workspace = await open_workspace(options.workspace)
-    result = await _result(workspace, options)
+    async with opened_workspace(options.workspace) as workspace:
+        result = await _result(workspace, options)
     checks = await asyncio.to_thread(_checks, result, options)
     await acreate_markdown_artifact(
         evaluation_markdown(result, checks),

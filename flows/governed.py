@@ -6,7 +6,8 @@ document, a request or a key, so only its code leaves.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -56,6 +57,20 @@ async def governed_knowledge(options: GovernedOptions) -> AsyncIterator[Governed
         raise _sanitised(error.code) from None
     except Exception as error:  # noqa: BLE001 (nothing goes on: it is raised without its words)
         raise _sanitised(type(error).__name__) from None
+
+
+async def done_for_revision(
+    options: RevisionOptions, request: Callable[[GovernedKnowledge, RevisionOptions], Task]
+) -> dict[str, Any]:
+    """Ask for work on a revision and do it; work that goes on already is waited for by none.
+
+    Args:
+        options: The revision.
+        request: Makes the task, or finds it; blocks.
+    """
+    async with governed_knowledge(options) as knowledge:
+        task = await asyncio.to_thread(request, knowledge, options)
+        return outcome_of(await knowledge.worker(worker_name()).run_next(task.id) or task)
 
 
 def flow_caller(options: OrganOptions, *capabilities: Capability) -> PrincipalContext:

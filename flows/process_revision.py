@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.governed import RevisionOptions, flow_caller, governed_knowledge, outcome_of, worker_name
+from flows.governed import RevisionOptions, done_for_revision, flow_caller
 from lorebase.governance.context import Capability
 from lorebase.governance.model import Task
 from lorebase.governed_knowledge import GovernedKnowledge
@@ -26,9 +25,7 @@ async def process_revision(options: RevisionOptions) -> dict[str, Any]:
     Args:
         options: The revision.
     """
-    async with governed_knowledge(options) as knowledge:
-        task = await asyncio.to_thread(_requested, knowledge, options)
-        return outcome_of(await knowledge.worker(worker_name()).run_next(task.id) or task)
+    return await done_for_revision(options, _requested)
 
 
 def _requested(knowledge: GovernedKnowledge, options: RevisionOptions) -> Task:

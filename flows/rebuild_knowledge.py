@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from flows.events import BuildEvents
 from flows.execution import PrefectExecutor
 from flows.reporting import PrefectProgress
-from flows.results import save_result_storage
+from flows.results import result_storage
 from flows.watching import Broadcast, with_watchers
-from flows.workspaces import open_workspace
+from flows.workspaces import opened_workspace
 from lorebase.errors import BuildFailedError
 from lorebase.registered_bases import open_bases, rebuild_base, rebuild_config
 from lorebase.registry.rebuilding import RebuildReport
@@ -55,15 +55,14 @@ async def rebuild_knowledge(options: RebuildOptions) -> dict[str, Any]:
     Args:
         options: Which base is rebuilt, how, and where.
     """
-    workspace = await open_workspace(options.workspace)
-    results = await save_result_storage(workspace)
-    report = await rebuild_base(
-        open_bases(workspace).runtime_of(options.base),
-        config=rebuild_config(resume=options.mode == "resume", wait_seconds=options.wait_seconds),
-        executor=PrefectExecutor(options.base, results=results),
-        progress=with_watchers(Broadcast((PrefectProgress(options.base), BuildEvents()))),
-        run_id=options.run_id,
-    )
+    async with opened_workspace(options.workspace) as workspace, result_storage(workspace) as results:
+        report = await rebuild_base(
+            open_bases(workspace).runtime_of(options.base),
+            config=rebuild_config(resume=options.mode == "resume", wait_seconds=options.wait_seconds),
+            executor=PrefectExecutor(options.base, results=results),
+            progress=with_watchers(Broadcast((PrefectProgress(options.base), BuildEvents()))),
+            run_id=options.run_id,
+        )
     return succeeded(report).model_dump(mode="json")
 
 

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from blocks import LorebaseObjectStore
 from lorebase.fingerprint import fingerprint
 from lorebase.workspace import Workspace
+
+
+@asynccontextmanager
+async def result_storage(workspace: Workspace) -> AsyncIterator[LorebaseObjectStore]:
+    """The saved block for a workspace's results; its connections are given back at the end."""
+    block = await save_result_storage(workspace)
+    try:
+        yield block
+    finally:
+        await asyncio.to_thread(block.close)
 
 
 async def save_result_storage(workspace: Workspace) -> LorebaseObjectStore:

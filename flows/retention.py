@@ -10,7 +10,7 @@ from prefect.runtime import flow_run
 from pydantic import BaseModel, Field
 
 from flows.events import emit_cleaned
-from flows.workspaces import open_workspace
+from flows.workspaces import opened_workspace
 from lorebase.artifacts.store import BaseLayout
 from lorebase.errors import UsageError
 from lorebase.ids import is_slug
@@ -51,8 +51,8 @@ async def clean_knowledge_base(options: RetentionOptions) -> dict[str, Any]:
     """
     if not is_slug(options.base):
         raise UsageError(f"{options.base!r} is no name of a knowledge base.", remedy="Use a-z, 0-9 and hyphens.")
-    workspace = await open_workspace(options.workspace)
-    report = await clean_up(workspace, BaseLayout(options.base), keep=options.keep, apply=not options.dry_run)
+    async with opened_workspace(options.workspace) as workspace:
+        report = await clean_up(workspace, BaseLayout(options.base), keep=options.keep, apply=not options.dry_run)
     get_run_logger().info("%s: %d files, %d bytes", options.base, report.freed_count, report.freed_bytes)
     await acreate_markdown_artifact(
         retention_markdown(report),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
 
@@ -11,6 +13,21 @@ from lorebase.errors import NotFoundError
 from lorebase.workspace import Workspace
 
 BLOCK_PREFIX = "block:"
+
+
+@asynccontextmanager
+async def opened_workspace(where: str) -> AsyncIterator[Workspace]:
+    """The workspace for as long as the context is open; its connections are given back at the end.
+
+    Raises:
+        NotFoundError: As `open_workspace`.
+        ConfigurationError: As `open_workspace`.
+    """
+    workspace = await open_workspace(where)
+    try:
+        yield workspace
+    finally:
+        await workspace.close()
 
 
 async def open_workspace(where: str) -> Workspace:

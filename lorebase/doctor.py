@@ -13,7 +13,8 @@ from lorebase.diagnosis.model import Diagnosis
 from lorebase.diagnosis.ports import Places, PrefectAddress
 from lorebase.diagnosis.running import DEADLINE_SECONDS
 from lorebase.recipes.model import KnowledgeRecipe
-from lorebase.workspace import Workspace, WorkspaceConfig
+from lorebase.workspace import Workspace
+from lorebase.workspace_config import WorkspaceConfig
 
 _PROBE_BITS = 48
 _AWS = "https://s3.{region}.amazonaws.com"

@@ -351,8 +351,7 @@ class KnowledgeBase:
     async def close(self) -> None:
         """Give connections and models back."""
         await self._models.close()
-        await self.workspace.index_store.close()
-        await self.workspace.graph_store.close()
+        await self.workspace.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,8 +1,8 @@
-"""A workspace: where things are. The one place that puts ports and adapters together, from a typed configuration."""
+"""A workspace, opened: the one place that puts ports and adapters together, from a typed configuration."""
 
 from __future__ import annotations
 
-import re
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -10,8 +10,7 @@ from pathlib import Path
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import SecretStr
 
 from lorebase.adapters.object_stores import LocalObjectStore, S3ObjectStore, open_object_store
 from lorebase.clock import Clock, SystemClock
@@ -20,80 +19,27 @@ from lorebase.documents.parsing import ParserRegistry
 from lorebase.documents.sources import FileSystem
 from lorebase.errors import ConfigurationError
 from lorebase.extraction.graph_ports import GraphStore
-from lorebase.governance.settings import GovernanceSettings
 from lorebase.index.ports import IndexStore
 from lorebase.models.chat import ChatModel
 from lorebase.models.ports import Embedder
 from lorebase.models.rerank import Reranker
-from lorebase.models.settings import ChatModelSpec, EmbeddingModelSpec, EndpointConfig, RerankModelSpec
+from lorebase.models.settings import ChatModelSpec, EmbeddingModelSpec, RerankModelSpec
 from lorebase.recipes.model import ParserRuleSpec
+from lorebase.registry.file_store import REGISTRY_FILE, FileRegistryStore
 from lorebase.registry.stores import RegistryStore
-from lorebase.retrieval.governed.settings import RetrievalSettings
 from lorebase.runs.derived import DerivedTables
 from lorebase.tracing import Observer
+from lorebase.workspace_config import WORKSPACE_FILE, WorkspaceConfig, load_config
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
+    from lorebase.database import Database
     from lorebase.governance.service import Governance
+    from lorebase.registry.envelope import Envelope
+    from lorebase.registry.former_file import ImportedBases
 
-WORKSPACE_FILE = "lorebase.yaml"
 DATABASE_FILE = "lorebase.db"
 
 WorkspaceObjectStore: TypeAlias = LocalObjectStore | S3ObjectStore
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ObjectStoreConfig(_Frozen):
-    """Where artifacts, records and pointers are kept."""
-
-    url: str = Field(description="A folder, or s3://bucket/prefix.")
-    endpoint_url: str | None = Field(None, description="Address of an S3 store other than AWS.")
-    key: SecretStr | None = Field(None, description="Access key; without one the machine's own credentials are used.")
-    secret: SecretStr | None = Field(None, description="Secret of the access key.")
-    region: str | None = Field(None, description="Region of the bucket.")
-
-
-class VectorStoreConfig(_Frozen):
-    """Where the indexes are."""
-
-    uri: str = Field(description="Address of a Milvus server, or a folder for embedded indexes.")
-    token: SecretStr | None = Field(None, description="`user:password` or an API key of the server.")
-
-
-class DatabaseConfig(_Frozen):
-    """Where the relational truth is."""
-
-    url: SecretStr = Field(description="SQLAlchemy address, such as postgresql+psycopg://user@host/name.")
-
-
-class DoclingConfig(_Frozen):
-    """A docling-serve endpoint for the parser engine `docling`."""
-
-    base_url: str = Field(description="Address of the service.")
-    api_key: SecretStr | None = Field(None, description="Key that it wants in X-Api-Key.")
-    timeout_seconds: float = Field(300.0, gt=0, description="Longest time for one document.")
-    do_ocr: bool = Field(default=True, description="Whether text in pictures is recognised.")
-
-
-class WorkspaceConfig(_Frozen):
-    """Everything about where things are. What is not given is embedded, below the workspace's folder."""
-
-    object_store: ObjectStoreConfig | None = Field(None, description="Object store.")
-    vector_store: VectorStoreConfig | None = Field(None, description="Vector store.")
-    database: DatabaseConfig | None = Field(None, description="Relational database.")
-    endpoints: dict[str, EndpointConfig] = Field(default_factory=dict, description="Model endpoints by name.")
-    docling: DoclingConfig | None = Field(None, description="Document conversion service.")
-    governance: GovernanceSettings = Field(
-        default_factory=GovernanceSettings, description="Rules of review, processing and upload."
-    )
-    retrieval: RetrievalSettings = Field(
-        default_factory=RetrievalSettings, description="Bounds of retrieval from governed knowledge."
-    )
 
 
 class Workspace:
@@ -181,39 +127,110 @@ class Workspace:
         return HttpServiceProbe()
 
     @cached_property
-    def graph_store(self) -> GraphStore:
-        """The store of knowledge graphs: the configured database, or a SQLite file in the workspace's folder."""
-        from lorebase.adapters.databases import open_engine  # noqa: PLC0415 (SQLAlchemy takes 0.3 s to import)
-        from lorebase.extraction.graph_store import SqlGraphStore  # noqa: PLC0415 (as above)
+    def database(self) -> Database:
+        """The configured database, or a SQLite file in the folder: graphs, registry and governed knowledge share it.
+
+        Raises:
+            ConfigurationError: The database's address cannot be opened.
+        """
+        from lorebase.adapters.databases import open_database  # noqa: PLC0415 (SQLAlchemy takes 0.3 s to import)
 
         config = self.config.database
+        return open_database(_revealed(config.url if config else None) or self._database_file_url)
 
-        def connect() -> Engine:
-            if config is not None:
-                return open_engine(config.url.get_secret_value())
-            self.folder.mkdir(parents=True, exist_ok=True)
-            return open_engine(f"sqlite:///{self.folder.absolute() / DATABASE_FILE}")
+    @cached_property
+    def graph_store(self) -> GraphStore:
+        """The store of knowledge graphs: the configured database, or a SQLite file in the workspace's folder."""
+        from lorebase.extraction.graph_store import SqlGraphStore  # noqa: PLC0415 (SQLAlchemy takes 0.3 s to import)
 
-        return SqlGraphStore(connect)
+        return SqlGraphStore(lambda: self.database)
 
     @cached_property
     def registry_store(self) -> RegistryStore:
-        """The registry of knowledge bases: a file in the workspace's folder, or the configured database.
+        """The registry of knowledge bases: the file that is configured, else the database, else a file in the folder.
+
+        Where it is not in the folder, and the file there holds bases of its own, it says so and hides none of them.
 
         Raises:
             UnavailableError: The database does not answer.
         """
-        config = self.config.database
-        if config is None:
-            from lorebase.registry.file_store import REGISTRY_FILE, FileRegistryStore  # noqa: PLC0415 (as above)
+        former = self.former_registry
+        if former is None:
+            return self._registry
+        from lorebase.registry.former_file import SucceedingRegistryStore  # noqa: PLC0415 (as above)
 
-            return FileRegistryStore(self.folder / REGISTRY_FILE)
-        from lorebase.adapters.databases import open_engine  # noqa: PLC0415 (as above)
+        return SucceedingRegistryStore(self._registry, former)
+
+    @cached_property
+    def _registry(self) -> RegistryStore:
+        if self._registry_file is not None:
+            return FileRegistryStore(self._registry_file)
         from lorebase.registry.sql_store import SqlRegistryStore  # noqa: PLC0415 (as above)
 
-        store = SqlRegistryStore(open_engine(config.url.get_secret_value()))
+        store = SqlRegistryStore(self.database)
         store.create_tables()
         return store
+
+    @property
+    def _registry_file(self) -> Path | None:
+        """The file of the registry; None where the database has it."""
+        if self.config.registry is not None:
+            return self.folder / Path(self.config.registry.file).expanduser()
+        return self.folder / REGISTRY_FILE if self.config.database is None else None
+
+    @property
+    def former_registry(self) -> FileRegistryStore | None:
+        """The file in the folder where the registry is elsewhere; it may hold bases from before that was said."""
+        former = FileRegistryStore(self.folder / REGISTRY_FILE)
+        present = self._registry_file
+        return None if present is not None and present.resolve() == former.path else former
+
+    def left_behind_bases(self) -> tuple[str, ...]:
+        """Ids of bases that the former file holds and the registry does not; nothing is made for the question.
+
+        Raises:
+            UnavailableError: The database does not answer.
+            CorruptObjectError: The former file cannot be read.
+        """
+        from lorebase.registry.former_file import left_behind  # noqa: PLC0415 (as above)
+        from lorebase.registry.sql_store import SqlRegistryStore  # noqa: PLC0415 (as above)
+
+        former = self.former_registry
+        if former is None or not former.path.exists():
+            return ()
+        in_file = self._registry_file is not None
+        return left_behind(
+            former, self._registry.read_all().by_id if in_file else SqlRegistryStore(self.database).ids()
+        )
+
+    def import_registry(self, file: Path | None = None) -> Envelope[ImportedBases]:
+        """Take over the bases of a registry file that the registry does not have.
+
+        Args:
+            file: The file, which stays as it is; without one the former file in the folder, which is put aside.
+
+        Raises:
+            ConfigurationError: The file is the registry.
+            NotFoundError: There is no such file.
+            UnavailableError: The database does not answer.
+        """
+        from lorebase.registry.former_file import import_bases  # noqa: PLC0415 (as above)
+
+        given = FileRegistryStore(file if file is not None else self.folder / REGISTRY_FILE)
+        if self._registry_file is not None and self._registry_file.resolve() == given.path:
+            raise ConfigurationError(
+                f"{given.path} is the registry of this workspace.",
+                remedy="There is nothing to take over; name another file.",
+            )
+        return import_bases(self._registry, given, put_aside=file is None)
+
+    async def close(self) -> None:
+        """Give the connections of the stores back; a later call opens them anew. Who opened a model closes it."""
+        for name in self.__dict__.keys() & {"index_store", "graph_store"}:  # what nobody asked for is not opened now
+            await getattr(self, name).close()
+        if "database" in self.__dict__:
+            await asyncio.to_thread(self.database.close)
+        await asyncio.to_thread(self.object_store.close)
 
     @property
     def derived_tables(self) -> tuple[DerivedTables, ...]:
@@ -228,17 +245,15 @@ class Workspace:
             UnavailableError: The database does not answer.
         """
         from lorebase.adapters.parsers.office_containers import check_container  # noqa: PLC0415 (only who governs)
-        from lorebase.governance.database import open_database  # noqa: PLC0415 (SQLAlchemy takes 0.3 s to import)
         from lorebase.governance.migrating import migrate  # noqa: PLC0415 (as above)
         from lorebase.governance.row_ids import WORKER_BITS, SnowflakeIds  # noqa: PLC0415 (as above)
         from lorebase.governance.service import Governance  # noqa: PLC0415 (as above)
         from lorebase.governance.source_type_rules import RegistrySourceTypes  # noqa: PLC0415 (as above)
         from lorebase.governance.store import Store  # noqa: PLC0415 (as above)
 
-        database = open_database(self._governance_url)
-        migrate(database)
+        migrate(self.database)
         ids = SnowflakeIds(self.clock, self.random.getrandbits(WORKER_BITS))
-        store = Store(database, self.clock, ids, self.config.governance)
+        store = Store(self.database, self.clock, ids, self.config.governance)
         rules = RegistrySourceTypes(self.registry_store, self.clock)
         return Governance.over(store, self.object_store, check_container=check_container, metadata_rules=rules)
 
@@ -251,12 +266,11 @@ class Workspace:
         """
         from lorebase.governance.migrating import is_made  # noqa: PLC0415 (as above)
 
-        return is_made(self._governance_url)
+        return is_made(self.database)
 
     @property
-    def _governance_url(self) -> str:
-        config = self.config.database
-        return _revealed(config.url if config else None) or f"sqlite:///{self.folder.absolute() / DATABASE_FILE}"
+    def _database_file_url(self) -> str:
+        return f"sqlite:///{self.folder.absolute() / DATABASE_FILE}"
 
     async def open_embedder(self, spec: EmbeddingModelSpec) -> Embedder:
         """The embedding model that a recipe names.
@@ -352,46 +366,6 @@ def opened_observer(variables: Mapping[str, str]) -> AbstractContextManager[Obse
     from lorebase.adapters.open_telemetry import opened_observer as opened  # noqa: PLC0415 (only who watches)
 
     return opened(variables)
-
-
-def load_config(path: Path, variables: Mapping[str, str]) -> WorkspaceConfig:
-    """Read a workspace file; a file that does not exist is an empty configuration.
-
-    Raises:
-        ConfigurationError: As `Workspace.load`.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        return WorkspaceConfig()
-    try:
-        data = yaml.safe_load(text) or {}
-        return WorkspaceConfig.model_validate(_filled(data, variables, str(path)))
-    except yaml.YAMLError as error:
-        raise ConfigurationError(f"{path} is no YAML: {error}.") from error
-    except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise ConfigurationError(f"{path} has {error.error_count()} fault(s): {faults}.") from error
-
-
-def _filled(value: Any, variables: Mapping[str, str], path: str) -> Any:  # noqa: ANN401 (any YAML value)
-    """The value with every `${NAME}` in its texts replaced."""
-    if isinstance(value, dict):
-        return {key: _filled(member, variables, path) for key, member in value.items()}
-    if isinstance(value, list):
-        return [_filled(member, variables, path) for member in value]
-    if not isinstance(value, str):
-        return value
-
-    def fill(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name not in variables:
-            raise ConfigurationError(
-                f"{path} needs the variable {name}, which is not set.", remedy=f"Set {name} in the environment."
-            )
-        return variables[name]
-
-    return _VARIABLE.sub(fill, value)
 
 
 def _revealed(secret: SecretStr | None) -> str | None:

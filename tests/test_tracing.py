@@ -24,7 +24,8 @@ from lorebase.knowledge_base import KnowledgeBase
 from lorebase.log_lines import JsonLines, TextLines, WorkFilter, log_form
 from lorebase.recipes.loading import parse_recipe
 from lorebase.tracing import NoObserver, facts_now, is_observed, observed_by, scope
-from lorebase.workspace import Workspace, WorkspaceConfig
+from lorebase.workspace import Workspace
+from lorebase.workspace_config import WorkspaceConfig
 from tests.fakes.openai_server import OpenAIServer
 
 RECIPE = """

@@ -6,20 +6,17 @@ import asyncio
 import logging
 import socket
 from collections.abc import Sequence
-from contextlib import asynccontextmanager
-from random import Random
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from lorebase.artifacts.lease import DEFAULT_LEASE_SECONDS, Lease, acquire_lease, require_conditional_writes
 from lorebase.artifacts.store import BaseLayout, ObjectStore
-from lorebase.clock import Clock
 from lorebase.documents.parsing import ParserRegistry
 from lorebase.documents.sources import FileSystem
-from lorebase.errors import ConfigurationError, ConflictError
+from lorebase.errors import ConfigurationError, ConflictError, DependencyError
 from lorebase.ids import new_run_id
-from lorebase.index.ports import IndexStore
 from lorebase.models.call_ledger import CallLedger
 from lorebase.models.chat import ChatModel
 from lorebase.models.ports import Embedder
@@ -31,8 +28,8 @@ from lorebase.runs.budget import RunBudget
 from lorebase.runs.build_run import BuildRun, BuildServices
 from lorebase.runs.card_decisions import CardDecisionStore
 from lorebase.runs.corrections import kept_apart_pairs
-from lorebase.runs.derived import DerivedTables
 from lorebase.runs.executor import InlineExecutor, StepExecutor
+from lorebase.runs.opened_stores import OpenedStores
 from lorebase.runs.planning import WEIGHT_OF_A_TASK_RUN
 from lorebase.runs.progress import BuildProgress, SilentProgress
 from lorebase.runs.records import RecipeRunRecord, RecipeRunResult
@@ -47,32 +44,12 @@ _LOGGER = logging.getLogger("lorebase.build")
 _LEASE_POLL_SECONDS = 1.0
 
 
-class BuildWorkspace(Protocol):
+class BuildWorkspace(OpenedStores, Protocol):
     """What a build asks of the place it runs in."""
 
     @property
     def object_store(self) -> ObjectStore:
         """Where everything is kept."""
-        ...
-
-    @property
-    def index_store(self) -> IndexStore:
-        """Where indexes are."""
-        ...
-
-    @property
-    def derived_tables(self) -> Sequence[DerivedTables]:
-        """Tables that are made of artifacts."""
-        ...
-
-    @property
-    def clock(self) -> Clock:
-        """The clock."""
-        ...
-
-    @property
-    def random(self) -> Random:
-        """Source of run ids."""
         ...
 
     async def open_embedder(self, spec: EmbeddingModelSpec) -> Embedder:
@@ -172,8 +149,8 @@ class RecipeBuilder:
 
         Raises:
             InvalidRecipeError: The recipe has faults; nothing was written.
-            ConfigurationError: A model or a source cannot be opened, or the recipe is governed and the build would
-                make itself visible; nothing was written.
+            ConfigurationError: A model or a source cannot be opened, the store cannot hold an index of the recipe, or
+                the recipe is governed and the build would make itself visible; nothing was written.
             ConflictError: Another build of the base goes on.
             UnavailableError: The object store does not answer.
         """
@@ -189,6 +166,7 @@ class RecipeBuilder:
             run_id,
             reads_kept_replies=self._config.reuses_replies or not self._config.rebuild,
         ) as (context, reader):
+            await require_supported_indexes(context, planned)
             lease = await self._lease(layout, run_id)
             with lease:
                 run = BuildRun(
@@ -264,41 +242,52 @@ async def opened_recipe(
     Raises:
         ConfigurationError: A model or a source cannot be opened.
     """
-    reader = _source_reader(workspace, recipe)
     needs_embedder = any("embedding" in (*step.step.models, *step.step.optional_models) for step in planned)
-    embedder = (
-        await workspace.open_embedder(recipe.models.embedding) if needs_embedder and recipe.models.embedding else None
-    )
-    chat = workspace.open_chat(recipe.models.chat) if recipe.models.chat else None
-    context = StepExecutionContext(
-        base_name=recipe.name,
-        run_id=run_id,
-        documents=reader,
-        max_document_bytes=recipe.max_document_bytes,
-        parsers=workspace.open_parsers(recipe.parsers),
-        index_store=workspace.index_store,
-        logger=_LOGGER,
-        embedder=embedder,
-        embedding_slots=asyncio.Semaphore(embedder.max_concurrency + 1 if embedder else 1),
-        budget=RunBudget(recipe.budget, recipe.prices),
-        chat=chat,
-        chat_calls=CallLedger(workspace.object_store, BaseLayout(recipe.name).calls, reads=reads_kept_replies),
-        kept_apart=await asyncio.to_thread(kept_apart_pairs, workspace.object_store, BaseLayout(recipe.name)),
-        card_decisions=tuple(
-            await asyncio.to_thread(CardDecisionStore(workspace.object_store, BaseLayout(recipe.name)).all)
-        ),
-    )
-    try:
+    layout = BaseLayout(recipe.name)
+    async with AsyncExitStack() as opened:
+        opened.push_async_callback(workspace.close)
+        reader = _source_reader(workspace, recipe)
+        embedder = chat = None
+        if needs_embedder and recipe.models.embedding:
+            embedder = await workspace.open_embedder(recipe.models.embedding)
+            opened.push_async_callback(embedder.close)
+        if recipe.models.chat:
+            chat = workspace.open_chat(recipe.models.chat)
+            opened.push_async_callback(chat.close)
+        parsers = workspace.open_parsers(recipe.parsers)
+        opened.callback(parsers.close)
+        context = StepExecutionContext(
+            base_name=recipe.name,
+            run_id=run_id,
+            documents=reader,
+            max_document_bytes=recipe.max_document_bytes,
+            parsers=parsers,
+            index_store=workspace.index_store,
+            logger=_LOGGER,
+            embedder=embedder,
+            embedding_slots=asyncio.Semaphore(embedder.max_concurrency + 1 if embedder else 1),
+            budget=RunBudget(recipe.budget, recipe.prices),
+            chat=chat,
+            chat_calls=CallLedger(workspace.object_store, layout.calls, reads=reads_kept_replies),
+            kept_apart=await asyncio.to_thread(kept_apart_pairs, workspace.object_store, layout),
+            card_decisions=tuple(await asyncio.to_thread(CardDecisionStore(workspace.object_store, layout).all)),
+        )
         yield context, reader
-    finally:
-        context.parsers.close()
-        if embedder is not None:
-            await embedder.close()
-        if chat is not None:
-            await chat.close()
-        await workspace.index_store.close()
-        for tables in workspace.derived_tables:
-            await tables.close()
+
+
+async def require_supported_indexes(context: StepExecutionContext, planned: Sequence[PlannedStep]) -> None:
+    """Refuse a recipe whose indexes the store cannot hold, before its models are paid.
+
+    A store that does not answer now may answer when the steps that write to it ask again, as often as they may.
+
+    Raises:
+        ConfigurationError: The store cannot hold one of them.
+    """
+    for step in planned:
+        index = step.step.index_of(context)
+        if index is not None:
+            with suppress(DependencyError):
+                await index.require_supported()
 
 
 def _source_reader(workspace: BuildWorkspace, recipe: KnowledgeRecipe) -> SourceReader:

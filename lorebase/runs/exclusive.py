@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from random import Random
 from typing import Protocol
 
 from lorebase.artifacts.lease import DEFAULT_LEASE_SECONDS, Lease, acquire_lease
 from lorebase.artifacts.snapshots import SnapshotStore
 from lorebase.artifacts.store import BaseLayout, ObjectInventory
-from lorebase.clock import Clock
 from lorebase.ids import new_run_id
-from lorebase.index.ports import IndexStore
-from lorebase.runs.derived import DerivedTables
+from lorebase.runs.opened_stores import OpenedStores
 
 
-class MaintainedWorkspace(Protocol):
+class MaintainedWorkspace(OpenedStores, Protocol):
     """What these operations ask of the place they run in."""
 
     @property
@@ -26,32 +23,12 @@ class MaintainedWorkspace(Protocol):
         """Where everything is kept."""
         ...
 
-    @property
-    def index_store(self) -> IndexStore:
-        """Where indexes are."""
-        ...
-
-    @property
-    def derived_tables(self) -> Sequence[DerivedTables]:
-        """Tables that are made of artifacts."""
-        ...
-
-    @property
-    def clock(self) -> Clock:
-        """The clock."""
-        ...
-
-    @property
-    def random(self) -> Random:
-        """Source of holder ids."""
-        ...
-
 
 @asynccontextmanager
 async def exclusive(
     workspace: MaintainedWorkspace, layout: BaseLayout, operation: str, *, lease_seconds: float = DEFAULT_LEASE_SECONDS
 ) -> AsyncIterator[Lease]:
-    """Hold the base's lease, and give the indexes back at the end.
+    """Hold the base's lease, and give indexes and connections back at the end.
 
     Args:
         workspace: Where the base is.
@@ -64,23 +41,24 @@ async def exclusive(
         ConflictError: A build or another operation goes on.
     """
     now = workspace.clock.now
-    await asyncio.to_thread(_require_known, workspace.object_store, layout)
-    lease = await asyncio.to_thread(
-        acquire_lease,
-        workspace.object_store,
-        layout.lease,
-        holder=f"{operation}-{new_run_id(now(), workspace.random)}",
-        now=now,
-        seconds=lease_seconds,
-        note=socket.gethostname(),
-    )
-    with lease:
-        try:
-            yield lease
-        finally:
-            await workspace.index_store.close()
-            for tables in workspace.derived_tables:
-                await tables.close()
+    try:
+        await asyncio.to_thread(_require_known, workspace.object_store, layout)
+        lease = await asyncio.to_thread(
+            acquire_lease,
+            workspace.object_store,
+            layout.lease,
+            holder=f"{operation}-{new_run_id(now(), workspace.random)}",
+            now=now,
+            seconds=lease_seconds,
+            note=socket.gethostname(),
+        )
+        with lease:
+            try:
+                yield lease
+            finally:  # before the lease goes: whoever holds it next opens the files of embedded indexes
+                await workspace.index_store.close()
+    finally:
+        await workspace.close()
 
 
 def _require_known(store: ObjectInventory, layout: BaseLayout) -> None:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from blocks import LorebaseObjectStore, LorebaseWorkspace
 from lorebase.errors import NotFoundError
-from lorebase.workspace import ObjectStoreConfig
+from lorebase.workspace_config import ObjectStoreConfig
 
 
 @pytest.mark.parametrize("block", [LorebaseObjectStore, LorebaseWorkspace])

@@ -69,6 +69,7 @@ class SeaweedServer:
             except Exception:  # noqa: BLE001 (whatever it is, it is not ready)
                 time.sleep(0.3)
             else:
+                probe.close()
                 return
 
     def kill(self) -> None:

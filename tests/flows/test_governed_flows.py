@@ -18,7 +18,8 @@ from lorebase.governance.model import Revision
 from lorebase.governance.service import Governance
 from lorebase.governance.settings import GovernanceSettings
 from lorebase.recipes.loading import parse_recipe
-from lorebase.workspace import Workspace, WorkspaceConfig
+from lorebase.workspace import Workspace
+from lorebase.workspace_config import WorkspaceConfig
 from tests.flows.conftest import PrefectServer
 
 ANN = PrincipalContext(organ_id=1, user_id="ann", capabilities=ALL_CAPABILITIES)

@@ -34,6 +34,9 @@ class LocalObjectStore:
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self._root,))
 
+    def close(self) -> None:
+        """Nothing: files are closed after every call."""
+
     def get(self, key: str) -> bytes:
         """The whole object."""
         try:
