@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from apps.api.admission import Admission
+from apps.api.description_page import add_description_page
 from apps.api.frame import RequestFrame
 from apps.api.handlers import register_handlers
 from apps.api.openapi import describe
@@ -84,6 +85,7 @@ def create_app(
         version=version("lorebase"),
         lifespan=lifespan,
         middleware=middleware,
+        docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
@@ -91,4 +93,5 @@ def create_app(
     for router in _ROUTERS:
         app.include_router(router)
     describe(app)
+    add_description_page(app)
     return app

@@ -96,7 +96,7 @@ async def opened_services(workspace: Workspace, settings: ApiSettings) -> AsyncI
     finally:
         await bases.close()
         await knowledge.close()
-        await workspace.graph_store.close()
+        await workspace.close()
 
 
 def _services_of(request: Request) -> Services:

@@ -47,7 +47,7 @@ class ApiSettings(_Frozen):
         frozenset({1}), description="Organisations that the workspace's bases without governance belong to."
     )
     max_body_bytes: int = Field(4 << 20, ge=1024, description="Largest JSON body.")
-    threads: int = Field(15, ge=1, le=1000, description="Commands at once; as many as a pool has connections.")
+    threads: int = Field(15, ge=1, le=1000, description="Commands at once, and as many steps of searches.")
     searches_at_once: int = Field(
         8, ge=1, le=1000, description="Searches at once; others wait, so that those under way end within their budget."
     )
