@@ -26,11 +26,12 @@ import numpy as np
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
+from lorebase.adapters.databases import open_database
 from lorebase.adapters.parsers.office_containers import check_container
 from lorebase.clock import SystemClock
+from lorebase.database import Database
 from lorebase.governance.bases import GovernedBase
 from lorebase.governance.context import ALL_CAPABILITIES, PrincipalContext
-from lorebase.governance.database import Database, open_database
 from lorebase.governance.migrating import migrate
 from lorebase.governance.row_ids import SnowflakeIds
 from lorebase.governance.service import Governance

@@ -15,6 +15,7 @@ from apps.cli.output import console, print_json
 from lorebase.errors import LorebaseError, UsageError
 from lorebase.registry.card_types import CardType
 from lorebase.registry.envelope import Envelope, NoData, failure_of
+from lorebase.registry.former_file import ImportedBases
 from lorebase.registry.source_types import SourceType
 from lorebase.registry.views import BaseSummary, KnowledgeBaseView
 
@@ -100,6 +101,13 @@ def type_lines(known: SourceType | CardType | NoData) -> Iterator[str]:
 def deleted_lines(what: str) -> Callable[[object], Iterable[str]]:
     """That something was deleted."""
     return lambda _: [f"Deleted {what}."]
+
+
+def imported_lines(done: ImportedBases) -> Iterator[str]:
+    """What was taken over from a registry file."""
+    yield f"{len(done.imported)} knowledge base(s) taken over, {len(done.there_already)} in the registry already."
+    if done.put_aside is not None:
+        yield f"The file is {done.put_aside} now."
 
 
 def json_object_of(path: Path) -> dict[str, Any]:

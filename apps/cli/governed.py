@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+import inspect
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from apps.cli.options import DEFAULT_WORKSPACE, AsJson, WorkspaceFolder
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -98,6 +103,57 @@ async def service_desk(
     caller = operator(organ, user, request_id)
     async with await GovernedKnowledge.open(Workspace.load(workspace, variables)) as knowledge:
         yield ServiceDesk(knowledge, caller)
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """What the commands of governed knowledge are told alike: where and as whom they act, and how they answer."""
+
+    organ: int
+    user: str
+    as_json: bool
+    workspace: Path
+
+    def desk(self) -> AbstractContextManager[Desk]:
+        """As `desk`, with the environment's values in the workspace file."""
+        return desk(self.workspace, self.organ, self.user, dict(os.environ))
+
+    def service_desk(self, request_id: str = "") -> AbstractAsyncContextManager[ServiceDesk]:
+        """As `service_desk`, with the environment's values in the workspace file."""
+        return service_desk(self.workspace, self.organ, self.user, dict(os.environ), request_id=request_id)
+
+    def show(self, record: BaseModel) -> None:
+        """One record, as `show`."""
+        show(record, as_json=self.as_json)
+
+    def show_page(self, page: Page[Any], columns: Sequence[str]) -> None:
+        """A page of records, as `show_page`."""
+        show_page(page, columns, as_json=self.as_json)
+
+
+def acts(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options --organ, --user, --json and --workspace, which reach it as its argument `acting`."""
+
+    @wraps(command)
+    def run(*, organ: int, user: str, as_json: bool, workspace: Path, **own: object) -> None:
+        command(**own, acting=Acting(organ, user, as_json, workspace))
+
+    told = inspect.signature(command, eval_str=True)
+    own = [parameter for name, parameter in told.parameters.items() if name != "acting"]
+    # Typer reads a command's options off its signature.
+    run.__signature__ = told.replace(parameters=[*own, *_acting_options()])  # type: ignore[attr-defined]
+    return run
+
+
+def _acting_options() -> Iterator[inspect.Parameter]:
+    rows: tuple[tuple[str, Any, object], ...] = (
+        ("organ", Organ, DEFAULT_ORGAN),
+        ("user", User, ""),
+        ("as_json", AsJson, False),
+        ("workspace", WorkspaceFolder, DEFAULT_WORKSPACE),
+    )
+    for name, annotation, default in rows:
+        yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def show(record: BaseModel, *, as_json: bool) -> None:

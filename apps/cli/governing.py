@@ -10,16 +10,14 @@ import typer
 
 from apps.cli.governed import (
     DEFAULT_ORGAN,
-    Organ,
+    Acting,
     PageNumber,
     PageSize,
     Reason,
     User,
     Version,
-    desk,
+    acts,
     service_desk,
-    show,
-    show_page,
 )
 from apps.cli.governing_releases import release_app
 from apps.cli.governing_retrieval import citation, retrieve
@@ -50,126 +48,97 @@ def register_governance(app: typer.Typer) -> None:
 
 
 @item_app.command("create")
+@acts
 def create_item(
     base: BaseName,
     key: Annotated[str, typer.Argument(help="Stable key in the organisation.", show_default=False)],
     title: Annotated[str, typer.Argument(help="Title.", show_default=False)],
     description: Annotated[str, typer.Option(help="Description.")] = "",
     reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Make a topic."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         item = at.governance.items.create(
             at.caller, base_id=base, knowledge_key=key, title=title, description=description, reason=reason
         )
-    show(item, as_json=as_json)
+    acting.show(item)
 
 
 @item_app.command("list")
+@acts
 def list_items(
     base: Annotated[str | None, typer.Option(help="Only of this knowledge base.")] = None,
     deleted: Annotated[bool, typer.Option("--deleted", help="The deleted ones instead.")] = False,
     page: PageNumber = 1,
     page_size: PageSize = 10,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """List topics, oldest first."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.items.list(
             at.caller, base_id=base, deleted=deleted, page_number=page, page_size=page_size
         )
-    show_page(found, ("id", "base_id", "knowledge_key", "title"), as_json=as_json)
+    acting.show_page(found, ("id", "base_id", "knowledge_key", "title"))
 
 
 @item_app.command("show")
-def show_item(
-    item: ItemId,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
+@acts
+def show_item(item: ItemId, *, acting: Acting) -> None:
     """Show a topic."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.items.get(at.caller, item)
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @item_app.command("history")
-def item_history(
-    item: ItemId,
-    page: PageNumber = 1,
-    page_size: PageSize = 10,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
+@acts
+def item_history(item: ItemId, page: PageNumber = 1, page_size: PageSize = 10, *, acting: Acting) -> None:
     """Every command on a topic and its revisions, newest first: who, when, why."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.revisions.history(at.caller, item, page_number=page, page_size=page_size)
     columns = ("created_at", "operator", "command", "revision_id", "state_before", "state_after", "reason")
-    show_page(found, columns, as_json=as_json)
+    acting.show_page(found, columns)
 
 
 @item_app.command("delete")
-def delete_item(
-    item: ItemId,
-    version: Version,
-    reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
+@acts
+def delete_item(item: ItemId, version: Version, reason: Reason = "", *, acting: Acting) -> None:
     """Delete a topic logically; its history and its key stay."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.items.get(at.caller, item)
         at.governance.items.delete(at.caller, item, version=version, reason=reason)
-    show(found.model_copy(update={"is_deleted": True, "version": version + 1}), as_json=as_json)
+    acting.show(found.model_copy(update={"is_deleted": True, "version": version + 1}))
 
 
 @item_app.command("restore")
-def restore_item(
-    item: ItemId,
-    version: Version,
-    reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
+@acts
+def restore_item(item: ItemId, version: Version, reason: Reason = "", *, acting: Acting) -> None:
     """Take back the deletion of a topic."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.items.restore(at.caller, item, version=version, reason=reason)
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @task_app.command("list")
+@acts
 def list_tasks(
     status: Annotated[TaskStatus | None, typer.Option(help="Only in this status.")] = None,
     revision: Annotated[int | None, typer.Option(help="Only of this revision.")] = None,
     page: PageNumber = 1,
     page_size: PageSize = 10,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """List tasks, newest first."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.processing.list(
             at.caller, status=status, revision_id=revision, page_number=page, page_size=page_size
         )
     columns = ("id", "kind", "revision_id", "status", "attempts", "error_code", "error_message")
-    show_page(found, columns, as_json=as_json)
+    acting.show_page(found, columns)
 
 
 @task_app.command("run")
@@ -197,82 +166,68 @@ def run_tasks(
 
 
 @task_app.command("show")
-def show_task(
-    task: TaskId,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
+@acts
+def show_task(task: TaskId, *, acting: Acting) -> None:
     """Show a task."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.processing.get(at.caller, task)
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @task_app.command("cancel")
-def cancel_task(
-    task: TaskId,
-    reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
+@acts
+def cancel_task(task: TaskId, reason: Reason = "", *, acting: Acting) -> None:
     """Take back a task that waits."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.tasks.cancel(at.caller, task, reason=reason)
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @feedback_app.command("report")
+@acts
 def report_feedback(
     revision: Annotated[int, typer.Argument(help="Id of the cited revision.", show_default=False)],
     kind: Annotated[FeedbackKind, typer.Argument(help="What was wrong.", show_default=False)],
     chunk: Annotated[int | None, typer.Option(help="Id of the cited chunk.")] = None,
     note: Annotated[str, typer.Option(help="Short remark or correction, never the conversation.")] = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Report what was wrong with an answer."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.feedback.report(at.caller, revision, kind, chunk_id=chunk, note=note)
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @feedback_app.command("list")
+@acts
 def list_feedback(
     status: Annotated[FeedbackStatus, typer.Option(help="Only in this status.")] = FeedbackStatus.OPEN,
     page: PageNumber = 1,
     page_size: PageSize = 10,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """List feedback, oldest first."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.feedback.list(at.caller, status=status, page_number=page, page_size=page_size)
-    show_page(found, ("id", "kind", "revision_id", "reported_by", "note"), as_json=as_json)
+    acting.show_page(found, ("id", "kind", "revision_id", "reported_by", "note"))
 
 
 @feedback_app.command("close")
+@acts
 def close_feedback(
     feedback: Annotated[int, typer.Argument(help="Id of the feedback.", show_default=False)],
     version: Version,
     status: Annotated[FeedbackStatus, typer.Option(help="RESOLVED or DISMISSED.")] = FeedbackStatus.RESOLVED,
     answered_by: Annotated[int | None, typer.Option(help="Revision that mends it.")] = None,
     reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Take a feedback off the queue."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.feedback.close(
             at.caller, feedback, status, version=version, answered_by_revision_id=answered_by, reason=reason
         )
-    show(found, as_json=as_json)
+    acting.show(found)

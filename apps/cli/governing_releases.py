@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from apps.cli.governed import (
-    DEFAULT_ORGAN,
-    Organ,
-    Reason,
-    User,
-    desk,
-    service_desk,
-    show,
-)
-from apps.cli.options import DEFAULT_WORKSPACE, AsJson, BaseName, WorkspaceFolder
+from apps.cli.governed import Acting, Reason, acts, show
+from apps.cli.options import BaseName
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -40,85 +31,76 @@ RequestId = Annotated[str, typer.Option(help="Identity of this command; given ag
 
 
 @release_app.command("show")
-def show_release(
-    item: ItemId,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
+@acts
+def show_release(item: ItemId, *, acting: Acting) -> None:
     """Which revision of a topic is live, and the version that a switch must name."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.releases.get(at.caller, item)
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @release_app.command("publish")
+@acts
 def publish(
     revision: RevisionId,
     version: ReleaseVersion,
     reason: Reason = "",
     request_id: RequestId = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Make a revision that is READY_TO_PUBLISH what is live of its topic."""
-
-    async def act(at: ServiceDesk) -> Publication:
-        return await at.knowledge.publishing.publish(at.caller, revision, expected_version=version, reason=reason)
-
-    _show_publication(asyncio.run(_at_desk(act, workspace, organ, user, request_id)), as_json=as_json)
+    _switch(
+        lambda at: at.knowledge.publishing.publish(at.caller, revision, expected_version=version, reason=reason),
+        acting,
+        request_id,
+    )
 
 
 @release_app.command("rollback")
+@acts
 def roll_back(
     revision: RevisionId,
     version: ReleaseVersion,
     reason: Reason = "",
     request_id: RequestId = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Make a revision that was live before what is live again."""
-
-    async def act(at: ServiceDesk) -> Publication:
-        return await at.knowledge.publishing.roll_back(at.caller, revision, expected_version=version, reason=reason)
-
-    _show_publication(asyncio.run(_at_desk(act, workspace, organ, user, request_id)), as_json=as_json)
+    _switch(
+        lambda at: at.knowledge.publishing.roll_back(at.caller, revision, expected_version=version, reason=reason),
+        acting,
+        request_id,
+    )
 
 
 @release_app.command("offline")
+@acts
 def take_offline(
     item: ItemId,
     version: ReleaseVersion,
     reason: Reason = "",
     request_id: RequestId = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Make nothing of a topic live."""
-
-    async def act(at: ServiceDesk) -> Publication:
-        return await at.knowledge.publishing.take_offline(at.caller, item, expected_version=version, reason=reason)
-
-    _show_publication(asyncio.run(_at_desk(act, workspace, organ, user, request_id)), as_json=as_json)
+    _switch(
+        lambda at: at.knowledge.publishing.take_offline(at.caller, item, expected_version=version, reason=reason),
+        acting,
+        request_id,
+    )
 
 
 @release_app.command("reconcile")
+@acts
 def reconcile(
     base: BaseName,
     item: Annotated[int | None, typer.Option(help="Only this topic.")] = None,
     reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Bring the index of a base in line with what is live, whatever a killed process left."""
     from apps.cli.output import console, print_json  # noqa: PLC0415 (commands import late)
@@ -128,8 +110,8 @@ def reconcile(
             return await at.knowledge.reconciling.reconcile_item(at.caller, item, reason=reason)
         return await at.knowledge.reconciling.reconcile_base(at.caller, base, reason=reason)
 
-    report = asyncio.run(_at_desk(act, workspace, organ, user, ""))
-    if as_json:
+    report = asyncio.run(_at_desk(act, acting))
+    if acting.as_json:
         print_json(report)
     else:
         for repair in report.repairs:
@@ -139,11 +121,14 @@ def reconcile(
         raise typer.Exit(1)
 
 
-async def _at_desk(
-    act: Callable[[ServiceDesk], Awaitable[ResultT]], workspace: WorkspaceFolder, organ: int, user: str, request_id: str
-) -> ResultT:
-    async with service_desk(workspace, organ, user, dict(os.environ), request_id=request_id) as at:
+async def _at_desk(act: Callable[[ServiceDesk], Awaitable[ResultT]], acting: Acting, request_id: str = "") -> ResultT:
+    async with acting.service_desk(request_id) as at:
         return await act(at)
+
+
+def _switch(command: Callable[[ServiceDesk], Awaitable[Publication]], acting: Acting, request_id: str) -> None:
+    """Change what is live of a topic, and show what is live then."""
+    _show_publication(asyncio.run(_at_desk(command, acting, request_id)), as_json=acting.as_json)
 
 
 def _show_publication(done: Publication, *, as_json: bool) -> None:

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from apps.cli.governed import (
-    DEFAULT_ORGAN,
-    Organ,
-    User,
-    desk,
-    service_desk,
-    show,
-)
-from apps.cli.options import DEFAULT_WORKSPACE, AsJson, BaseName, WorkspaceFolder
+from apps.cli.governed import Acting, acts
+from apps.cli.options import BaseName
 
 if TYPE_CHECKING:
     from lorebase.retrieval.governed.evidence import RetrievalResult
@@ -31,6 +23,7 @@ class GovernedModeName(StrEnum):
     hybrid_search = "hybrid_search"
 
 
+@acts
 def retrieve(
     base: BaseName,
     query: Annotated[str, typer.Argument(help="The question.", show_default=False)],
@@ -40,10 +33,8 @@ def retrieve(
         list[str] | None, typer.Option("--any-tag", help="Evidence has one of these tags; repeatable.")
     ] = None,
     mode: Annotated[GovernedModeName | None, typer.Option(help="How to search; the best the base has.")] = None,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Evidence from what is live of an organisation, with citations, or that there is none."""
     from apps.cli.output import console, print_json  # noqa: PLC0415 (commands import late)
@@ -59,12 +50,12 @@ def retrieve(
             any_tags=tuple(any_tags or ()),
             mode=mode.value if mode else None,
         )
-        async with service_desk(workspace, organ, user, dict(os.environ)) as at:
+        async with acting.service_desk() as at:
             await at.knowledge.retrieval.warm_up(base)
             return await at.knowledge.retrieval.retrieve(at.caller, request)
 
     found = asyncio.run(ask())
-    if as_json:
+    if acting.as_json:
         print_json(found)
         return
     for evidence in found.evidence:
@@ -76,17 +67,16 @@ def retrieve(
         console().print("No evidence.")
 
 
+@acts
 def citation(
     revision: Annotated[int, typer.Argument(help="Id of the cited revision.", show_default=False)],
     chunk: Annotated[int, typer.Argument(help="Id of the cited chunk.", show_default=False)],
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """What a citation stands for now: its text while it is live, otherwise that it was withdrawn."""
     from lorebase.retrieval.governed.citations import Citations  # noqa: PLC0415 (commands import late)
 
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = Citations(at.governance.store).resolve(at.caller, revision, chunk)
-    show(found, as_json=as_json)
+    acting.show(found)

@@ -13,17 +13,17 @@ import typer
 
 from apps.cli.governed import (
     DEFAULT_ORGAN,
+    Acting,
     Organ,
     PageNumber,
     PageSize,
     Reason,
     User,
     Version,
+    acts,
     desk,
-    show,
-    show_page,
 )
-from apps.cli.options import DEFAULT_WORKSPACE, AsJson, WorkspaceFolder
+from apps.cli.options import DEFAULT_WORKSPACE, WorkspaceFolder
 from lorebase.errors import NotFoundError, UsageError
 from lorebase.governance.states import RevisionState
 
@@ -65,37 +65,31 @@ class Decision(StrEnum):
 
 
 @revision_app.command("list")
+@acts
 def list_revisions(
     item: Annotated[int | None, typer.Option(help="Only of this item.")] = None,
     status: Annotated[RevisionState | None, typer.Option(help="Only in this state.")] = None,
     page: PageNumber = 1,
     page_size: PageSize = 10,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """List revisions, newest first; `--status REVIEWING` is the reviewers' queue."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.revisions.list(
             at.caller, item_id=item, status=status, page_number=page, page_size=page_size
         )
     columns = ("id", "item_id", "revision_number", "status", "index_status", "version", "file_name")
-    show_page(found, columns, as_json=as_json)
+    acting.show_page(found, columns)
 
 
 @revision_app.command("show")
-def show_revision(
-    revision: RevisionId,
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
+@acts
+def show_revision(revision: RevisionId, *, acting: Acting) -> None:
     """Show a revision."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.revisions.get(at.caller, revision)
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @revision_app.command("original")
@@ -113,7 +107,8 @@ def original(
 
 
 @revision_app.command("draft")
-def create_draft(  # noqa: PLR0917 (Typer calls it by name)
+@acts
+def create_draft(
     item: Annotated[int | None, typer.Argument(help="Id of the item.")] = None,
     copy_of: Annotated[int | None, typer.Option("--from", help="Copy this revision instead.")] = None,
     tag: Tags = None,
@@ -121,10 +116,8 @@ def create_draft(  # noqa: PLR0917 (Typer calls it by name)
     source_type: SourceType = None,
     metadata: Metadata = None,
     reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Make a draft: an empty one for an item, or a copy of a revision."""
     from lorebase.governance.drafts import DraftFields  # noqa: PLC0415 (commands import late)
@@ -132,18 +125,19 @@ def create_draft(  # noqa: PLR0917 (Typer calls it by name)
     if (item is None) == (copy_of is None):
         raise UsageError("Give either an item or --from REVISION.")
     fields = DraftFields(tag, description, source_type, _metadata(metadata))
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         drafts = at.governance.drafts
         found = (
             drafts.create(at.caller, item, fields, reason=reason)
             if item is not None
             else drafts.copy(at.caller, copy_of or 0, reason=reason)
         )
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @revision_app.command("edit")
-def edit_draft(  # noqa: PLR0917 (Typer calls it by name)
+@acts
+def edit_draft(
     revision: RevisionId,
     version: Version,
     tag: Tags = None,
@@ -154,25 +148,24 @@ def edit_draft(  # noqa: PLR0917 (Typer calls it by name)
         Path | None, typer.Option(help="JSON file: a list of {question, answer, similar_questions, enabled}.")
     ] = None,
     reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Change a draft; what is not given stays as it is."""
     from lorebase.governance.drafts import DraftFields  # noqa: PLC0415 (commands import late)
 
     fields = DraftFields(tag, description, source_type, _metadata(metadata))
     entries = _faq_entries(faq) if faq else ()
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         drafts = at.governance.drafts
         found = drafts.edit(at.caller, revision, fields, version=version, reason=reason)
         if entries:
             found = drafts.set_faq(at.caller, revision, entries, version=found.version, reason=reason)
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @revision_app.command("upload")
+@acts
 def upload_file(
     item: ItemId,
     file: Annotated[Path, typer.Argument(help="File to take in.", exists=True, dir_okay=False, show_default=False)],
@@ -183,56 +176,52 @@ def upload_file(
         DuplicateChoice | None, typer.Option(help="What to do where the organisation holds the file already.")
     ] = None,
     reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Make a file the content of the item's draft, or of a new one."""
     from lorebase.governance.file_checks import Upload  # noqa: PLC0415 (commands import late)
     from lorebase.governance.uploads import OnDuplicate  # noqa: PLC0415 (as above)
 
     choice = OnDuplicate(on_duplicate.value) if on_duplicate else None
-    with desk(workspace, organ, user, dict(os.environ)) as at, file.open("rb") as stream:
+    with acting.desk() as at, file.open("rb") as stream:
         found = at.governance.uploads.add_file(
             at.caller, item, Upload(file.name, stream), draft_version=draft_version, on_duplicate=choice, reason=reason
         )
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @revision_app.command("decide")
+@acts
 def decide(
     revision: RevisionId,
     decision: Annotated[Decision, typer.Argument(help="What to do.", show_default=False)],
     version: Version,
     reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Submit a draft for review, approve a revision, or reject it with a reason."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         review = at.governance.review
         act = {Decision.submit: review.submit, Decision.approve: review.approve, Decision.reject: review.reject}
         found = act[decision](at.caller, revision, version=version, reason=reason)
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @revision_app.command("request")
+@acts
 def request_work(
     revision: RevisionId,
     work: Annotated[Work, typer.Argument(help="What a worker shall do.", show_default=False)],
     version: Version,
     key: Annotated[str, typer.Option(help="Idempotency key; the same key is the same task.")] = "",
     reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+    *,
+    acting: Acting,
 ) -> None:
     """Make a task: process an approved revision, retry, build its index again, or free the index."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         processing = at.governance.processing
         act = {
             Work.process: processing.start,
@@ -247,24 +236,17 @@ def request_work(
             idempotency_key=key or f"{work}-{revision}-{version}",
             reason=reason,
         )
-    show(found, as_json=as_json)
+    acting.show(found)
 
 
 @revision_app.command("delete")
-def delete_revision(
-    revision: RevisionId,
-    version: Version,
-    reason: Reason = "",
-    organ: Organ = DEFAULT_ORGAN,
-    user: User = "",
-    as_json: AsJson = False,
-    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
-) -> None:
+@acts
+def delete_revision(revision: RevisionId, version: Version, reason: Reason = "", *, acting: Acting) -> None:
     """Delete a revision logically; its original and its history stay."""
-    with desk(workspace, organ, user, dict(os.environ)) as at:
+    with acting.desk() as at:
         found = at.governance.revisions.get(at.caller, revision)
         at.governance.revisions.delete(at.caller, revision, version=version, reason=reason)
-    show(found.model_copy(update={"is_deleted": True, "version": version + 1}), as_json=as_json)
+    acting.show(found.model_copy(update={"is_deleted": True, "version": version + 1}))
 
 
 def _metadata(text: str | None) -> dict[str, str | int | float | bool | None] | None:

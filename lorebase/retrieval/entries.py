@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 from lorebase.errors import UnsupportedModeError
 from lorebase.index.entries import EntryIndex
-from lorebase.index.ports import Candidate, Filter, NoneOf
 from lorebase.retrieval.fusion import reciprocal_rank_fusion
 from lorebase.retrieval.model import ComponentScores
 from lorebase.retrieval.ports import QueryEmbedder
+from lorebase.retrieval.recall import FoundT, Resolve, recalled
 from lorebase.retrieval.request import SearchRequest
-from lorebase.retrieval.search import MAX_TOP_UPS, embed_query
-
-FoundT = TypeVar("FoundT")
-Resolve = Callable[[Sequence[Candidate]], Awaitable[Mapping[str, FoundT]]]
-"""The authority: what candidates stand for, by their id; those that are not live are left out."""
+from lorebase.retrieval.search import embed_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,7 @@ class EntrySearch:
             DependencyError: Model, index or authority did not answer.
         """
         index, words = self._index, self._index.words
-        by_words = await _recall(request, lambda where: words.search(request.query, where, request.recall), resolve)
+        by_words = await recalled(request, lambda where: words.search(request.query, where, request.recall), resolve)
         if index.vectors is None:
             return [
                 FoundEntry(key, value, score, ComponentScores(full_text=score))
@@ -66,7 +61,7 @@ class EntrySearch:
         if self._embedder is None:
             raise UnsupportedModeError("The entries were embedded, and the base names no embedding model.")
         vectors, vector = index.vectors, await embed_query(self._embedder, request.query)
-        by_meaning = await _recall(request, lambda where: vectors.search(vector, where, request.recall), resolve)
+        by_meaning = await recalled(request, lambda where: vectors.search(vector, where, request.recall), resolve)
         values = {**by_meaning, **by_words}
         return [
             FoundEntry(
@@ -80,22 +75,3 @@ class EntrySearch:
             )
             for key, score in reciprocal_rank_fusion([list(by_meaning), list(by_words)])
         ]
-
-
-async def _recall(
-    request: SearchRequest, search: Callable[[Filter], Awaitable[list[Candidate]]], resolve: Resolve[FoundT]
-) -> dict[str, tuple[FoundT, float]]:
-    """Candidates that the authority confirms, best first; asked for again where it leaves fewer than `top_k`."""
-    seen: dict[str, Candidate] = {}
-    live: dict[str, FoundT] = {}
-    for _round in range(1 + MAX_TOP_UPS):
-        found = await search((*request.where, NoneOf("chunk_id", tuple(seen))) if seen else request.where)
-        new = {candidate.chunk_id: candidate for candidate in found if candidate.chunk_id not in seen}
-        if not new:
-            break
-        seen |= new
-        live |= await resolve(tuple(new.values()))
-        if len(live) >= request.top_k or len(found) < request.recall:
-            break
-    best_first = sorted(seen.values(), key=lambda candidate: (-candidate.score, candidate.chunk_id))
-    return {one.chunk_id: (live[one.chunk_id], one.score) for one in best_first if one.chunk_id in live}

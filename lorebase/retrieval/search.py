@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,16 +11,12 @@ from numpy.typing import NDArray
 
 from lorebase.documents.model import Chunk
 from lorebase.errors import MalformedAnswerError, RefusedError, UnsupportedModeError
-from lorebase.index.ports import Candidate, Filter, NoneOf
+from lorebase.index.ports import Filter
 from lorebase.retrieval.fusion import DEFAULT_K, reciprocal_rank_fusion
 from lorebase.retrieval.model import ComponentScores, QueryResult, result_of
 from lorebase.retrieval.ports import ActiveChunks, LexicalSearch, QueryEmbedder, VectorSearch
+from lorebase.retrieval.recall import Search, recalled
 from lorebase.retrieval.request import DEFAULT_TOP_K, SearchRequest, checked_request
-
-MAX_TOP_UPS = 2
-"""How often more candidates are fetched when the re-check left too few."""
-
-Search = Callable[[Filter], Awaitable[list[Candidate]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,7 @@ class Retriever:
         """
         request = checked_request(query, top_k, where)
         search = await self._vector_search(request)
-        found = await self._recall(request, search)
+        found = await recalled(request, search, self._active.resolve)
         scored = [(chunk, score, ComponentScores(vector=score)) for chunk, score in found.values()]
         return _result("vector_search", request, scored)
 
@@ -87,7 +83,7 @@ class Retriever:
             DependencyError: Index or authority did not answer.
         """
         request = checked_request(query, top_k, where)
-        found = await self._recall(request, self._text_search(request))
+        found = await recalled(request, self._text_search(request), self._active.resolve)
         scored = [(chunk, score, ComponentScores(full_text=score)) for chunk, score in found.values()]
         return _result("full_text_search", request, scored)
 
@@ -102,7 +98,7 @@ class Retriever:
         request = checked_request(query, top_k, where)
         text = self._text_search(request)
         self._require_vectors()
-        by_vector, by_text = await _both(self._recall_by_vector(request), self._recall(request, text))
+        by_vector, by_text = await _both(self._recall_by_vector(request), recalled(request, text, self._active.resolve))
         fused = reciprocal_rank_fusion(
             [list(by_vector), list(by_text)],
             weights=[self._fusion.vector_weight, self._fusion.text_weight],
@@ -116,7 +112,7 @@ class Retriever:
         return _result("hybrid_search", request, scored)
 
     async def _recall_by_vector(self, request: SearchRequest) -> dict[str, tuple[Chunk, float]]:
-        return await self._recall(request, await self._vector_search(request))
+        return await recalled(request, await self._vector_search(request), self._active.resolve)
 
     async def _vector_search(self, request: SearchRequest) -> Search:
         index, embedder = self._require_vectors()
@@ -133,33 +129,6 @@ class Retriever:
         if self._vectors is None or self._embedder is None:
             raise _missing("vector index", "index_vectors")
         return self._vectors, self._embedder
-
-    async def _recall(self, request: SearchRequest, search: Search) -> dict[str, tuple[Chunk, float]]:
-        """Candidates that the authority confirms, with their scores, best first.
-
-        The index may lag behind the authority. Where that leaves fewer than `top_k`, the search is repeated without
-        the ids that were seen, at most `MAX_TOP_UPS` times. The authority is asked for all of them each time, so that
-        what is returned is of one moment: it may have been switched between two rounds.
-        """
-        seen: dict[str, Candidate] = {}
-        active: dict[str, Chunk] = {}
-        for _round in range(1 + MAX_TOP_UPS):
-            found = await search((*request.where, NoneOf("chunk_id", tuple(seen))) if seen else request.where)
-            new = {candidate.chunk_id: candidate for candidate in found if candidate.chunk_id not in seen}
-            if not new:
-                break
-            seen |= new
-            active = await self._active.resolve(tuple(seen.values()))
-            # Where the authority drops candidates the index is being switched: it may hold others by now.
-            is_exhausted = len(found) < request.recall and len(active) == len(seen)
-            if len(active) >= request.top_k or is_exhausted:
-                break
-        best_first = sorted(seen.values(), key=lambda candidate: (-candidate.score, candidate.chunk_id))
-        return {
-            candidate.chunk_id: (active[candidate.chunk_id], candidate.score)
-            for candidate in best_first
-            if candidate.chunk_id in active
-        }
 
 
 async def _both(

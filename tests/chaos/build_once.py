@@ -30,7 +30,7 @@ from apps.cli.exit_codes import exit_code_of, exit_code_of_error_code
 from lorebase import KnowledgeBase, KnowledgeBaseBuilderConfig
 from lorebase.errors import ConflictError, LorebaseError
 from lorebase.recipes.loading import load_recipe
-from lorebase.workspace import load_config
+from lorebase.workspace_config import load_config
 from tests.chaos.corpus import BASE_NAME, TASK_RUN_WEIGHT
 from tests.chaos.crashing import CrashingWorkspace, Moment, WritePoint
 from tests.fakes.ahead_clock import AheadClock

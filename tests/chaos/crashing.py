@@ -119,6 +119,9 @@ class CrashingStore:
         self._base = base
         self._point = point
 
+    def close(self) -> None:
+        self._base.close()
+
     def get(self, key: str) -> bytes:
         return self._base.get(key)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lorebase import KnowledgeBase, KnowledgeBaseBuilder, KnowledgeBaseBuilderConfig
+from lorebase import KnowledgeBase, KnowledgeBaseBuilder
 from lorebase.artifacts.kinds import CHUNKS
 from lorebase.artifacts.manifest import read_manifest, read_partition
 from lorebase.artifacts.store import BaseLayout
@@ -19,26 +19,9 @@ from lorebase.errors import (
     RefusedError,
     UnsupportedModeError,
 )
-from lorebase.runs.journal import RunJournal
 from lorebase.runs.records import RecipeRunRecord, RecipeRunState
 from tests.fakes.workspace import RECIPE, FakeWorkspace, recipe_in, write_documents
-
-TEXTS = {
-    "harbour.md": "# Harbour\n\nThe lamp on the pier burns whale oil.\n\n"
-    "## Fees\n\nA berth costs nine crowns a night.\n",
-    "garden.md": "# Garden\n\nBeans are sown in May.\n",
-    "灯塔.md": "# 灯塔\n\n灯塔每晚八点亮灯。夏季推迟一小时。\n",
-}
-
-
-async def build(tmp_path: Path, workspace: FakeWorkspace, text: str = RECIPE, **config: object) -> RecipeRunRecord:
-    base = KnowledgeBase("demo", workspace)
-    result = await base.rebuild(recipe_in(tmp_path, text), config=KnowledgeBaseBuilderConfig(**config))
-    return result.record
-
-
-def statuses(record: RecipeRunRecord) -> dict[str, str]:
-    return {step.step_name: step.status for step in record.step_records}
+from tests.runs.building import TEXTS, build, latest, statuses
 
 
 async def test_a_build_unlocks_what_its_steps_leave_and_returns_artifacts_by_name(tmp_path: Path) -> None:
@@ -183,218 +166,6 @@ async def test_create_raises_with_the_cause_when_a_step_fails(tmp_path: Path) ->
         await KnowledgeBase.create(recipe_in(tmp_path), workspace)
 
 
-async def test_only_the_changed_chunk_reaches_the_model(tmp_path: Path) -> None:
-    """B-020, BQ-05."""
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, TEXTS)
-    await build(tmp_path, workspace)
-    before = workspace.seen.total()
-
-    write_documents(tmp_path, {"garden.md": "# Garden\n\nBeans are sown in June.\n"})
-    record = await build(tmp_path, workspace)
-
-    assert workspace.seen.total() == before + 1
-    assert any("June" in text for text in workspace.seen)
-    embed = record.step_records[2]
-    assert embed.counts.computed_items == 1
-    assert embed.reason == "inputs changed: chunks"
-
-
-async def test_a_renamed_document_is_not_embedded_again(tmp_path: Path) -> None:
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, TEXTS)
-    base = await KnowledgeBase.create(recipe_in(tmp_path), workspace)
-    before = workspace.seen.total()
-
-    (tmp_path / "documents" / "garden.md").rename(tmp_path / "documents" / "kitchen garden.md")
-    await base.rebuild(recipe_in(tmp_path))
-    found = await base.query("beans", mode="full_text_search")
-
-    assert workspace.seen.total() == before
-    assert [result.document.name for result in found.results] == ["kitchen garden.md"]
-
-
-async def test_a_document_that_left_the_source_leaves_the_answers(tmp_path: Path) -> None:
-    """BQ-09: also where the only change is a deletion."""
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, TEXTS)
-    base = await KnowledgeBase.create(recipe_in(tmp_path), workspace)
-
-    (tmp_path / "documents" / "garden.md").unlink()
-    result = await base.rebuild(recipe_in(tmp_path))
-
-    assert result.record.status == "succeeded"
-    for mode in base.capabilities.queries:
-        found = await base.query("beans are sown in May", mode=mode, top_k=10)
-        assert "garden.md" not in {found_one.document.name for found_one in found.results}
-
-
-async def test_two_documents_of_the_same_bytes_are_two_sources_of_one_paid_text(tmp_path: Path) -> None:
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, {"a.md": "Beans are sown in May.\n", "b.md": "Beans are sown in May.\n"})
-    base = await KnowledgeBase.create(recipe_in(tmp_path), workspace)
-
-    both = await base.query("beans", mode="full_text_search")
-    (tmp_path / "documents" / "a.md").unlink()
-    await base.rebuild(recipe_in(tmp_path))
-    one = await base.query("beans", mode="full_text_search")
-
-    assert sorted(result.document.name for result in both.results) == ["a.md", "b.md"]
-    assert [result.document.name for result in one.results] == ["b.md"]
-    assert max(workspace.seen.values()) == 1
-
-
-async def test_a_changed_setting_runs_exactly_the_steps_that_depend_on_it_and_says_why(tmp_path: Path) -> None:
-    """BQ-03."""
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, TEXTS)
-    await build(tmp_path, workspace)
-
-    record = await build(tmp_path, workspace, RECIPE.replace("max_tokens: 40", "max_tokens: 20"))
-
-    assert statuses(record)["parse_documents"] == "skipped"
-    assert statuses(record)["split_documents"] == "succeeded"
-    assert record.step_records[1].reason == "settings changed: max_tokens 40 -> 20"
-
-
-async def test_going_back_to_an_earlier_setting_brings_its_chunks_back_without_a_model_call(tmp_path: Path) -> None:
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, {"long.md": "One two three four five six seven. " * 12})
-    first = await build(tmp_path, workspace)
-    await build(tmp_path, workspace, RECIPE.replace("max_tokens: 40", "max_tokens: 20"))
-    sent = workspace.seen.total()
-
-    third = await build(tmp_path, workspace)
-
-    assert third.artifacts["chunks"].fingerprint == first.artifacts["chunks"].fingerprint
-    assert workspace.seen.total() == sent
-
-
-async def test_a_model_of_another_width_fills_a_collection_of_its_own(tmp_path: Path) -> None:
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, TEXTS)
-    base = await KnowledgeBase.create(recipe_in(tmp_path), workspace)
-    workspace.embedder_options["dimensions"] = 64
-
-    await base.rebuild(recipe_in(tmp_path))
-    found = await base.query("berth costs crowns", mode="vector_search", top_k=1)
-
-    assert base.snapshot().embedding_dimensions == 64
-    assert found.results[0].document.name == "harbour.md"
-
-
-async def test_an_index_that_was_lost_is_written_again_from_stored_artifacts(tmp_path: Path) -> None:
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, TEXTS)
-    base = await KnowledgeBase.create(recipe_in(tmp_path), workspace)
-    sent = workspace.seen.total()
-    await workspace.index_store.lexical("demo").drop()
-
-    result = await base.rebuild(recipe_in(tmp_path))
-    found = await base.query("beans", mode="full_text_search")
-
-    assert result.record.issues_by_code == {"INDEX_REPAIRED": 1}
-    assert [one.document.name for one in found.results] == ["garden.md"]
-    assert workspace.seen.total() == sent
-
-
-async def test_entities_that_no_snapshot_knows_never_answer(tmp_path: Path) -> None:
-    """The snapshot is the authority: an index entry without it is passed over."""
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, TEXTS)
-    base = await KnowledgeBase.create(recipe_in(tmp_path), workspace)
-    (tmp_path / "documents" / "garden.md").unlink()
-    await base.rebuild(recipe_in(tmp_path))
-    lexical = workspace.index_store.lexical("demo")
-    hidden = [fields.chunk_id for fields in await lexical.fields(()) if not fields.searchable]
-
-    await lexical.set_searchable(hidden, searchable=True)
-    found = await base.query("beans", mode="full_text_search")
-
-    assert hidden
-    assert found.results == ()
-
-
-async def test_unreadable_documents_become_issues_and_the_others_are_built(tmp_path: Path) -> None:
-    """B-008."""
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, {**TEXTS, "empty.txt": ""})
-    (tmp_path / "documents" / "noise.txt").write_bytes(bytes(range(256)) * 4)
-
-    record = await build(tmp_path, workspace)
-
-    assert record.status == "succeeded"
-    assert record.issues_by_code == {"DOCUMENT_BINARY": 1, "DOCUMENT_EMPTY": 1}
-    assert {issue.subject.name for issue in record.issues} == {"empty.txt", "noise.txt"}
-
-
-async def test_issues_of_skipped_steps_are_reported_again(tmp_path: Path) -> None:
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, {**TEXTS, "empty.txt": ""})
-    await build(tmp_path, workspace)
-
-    record = await build(tmp_path, workspace)
-
-    assert statuses(record)["parse_documents"] == "skipped"
-    assert record.issues_by_code == {"DOCUMENT_EMPTY": 1}
-
-
-async def test_a_step_whose_items_all_fail_fails_the_build(tmp_path: Path) -> None:
-    """BQ-10."""
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, {"a.md": "poison one", "b.md": "poison two"})
-    workspace.embedder_options["refuse"] = "poison"
-
-    record = await build(tmp_path, workspace)
-
-    assert record.status == "failed"
-    assert record.error is not None
-    assert "all 2 chunks failed (EMBEDDING_REFUSED_INPUT 2)" in record.error.message
-
-
-async def test_a_failed_item_within_the_limit_is_an_issue_and_only_it_is_tried_again(tmp_path: Path) -> None:
-    """BQ-10."""
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(
-        tmp_path, {f"{number:02}.md": f"Text number {number}." for number in range(40)} | {"x.md": "poison"}
-    )
-    workspace.embedder_options["refuse"] = "poison"
-
-    first = await build(tmp_path, workspace)
-    sent = dict(workspace.seen)
-    workspace.embedder_options.clear()
-    second = await build(tmp_path, workspace)
-
-    assert first.status == "succeeded"
-    assert first.issues_by_code == {"EMBEDDING_REFUSED_INPUT": 1}
-    assert {text for text in workspace.seen if workspace.seen[text] > sent.get(text, 0)} == {"poison"}
-    assert second.issues_by_code == {}
-
-
-async def test_one_new_unreadable_document_does_not_fail_a_base_that_has_others(tmp_path: Path) -> None:
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, TEXTS)
-    await build(tmp_path, workspace, RECIPE.replace("partitions: 8", "partitions: 512"))
-    write_documents(tmp_path, {"empty.txt": ""})
-
-    record = await build(tmp_path, workspace, RECIPE.replace("partitions: 8", "partitions: 512"))
-
-    assert record.status == "succeeded"
-    assert record.step_records[0].counts.partitions == 4
-    assert record.issues_by_code == {"DOCUMENT_EMPTY": 1}
-
-
-async def test_a_source_without_documents_builds_an_empty_base_and_says_so(tmp_path: Path) -> None:
-    workspace = FakeWorkspace(tmp_path / "ws")
-
-    base = await KnowledgeBase.create(recipe_in(tmp_path), workspace)
-    found = await base.query("anything")
-
-    assert base.last_result is not None
-    assert base.last_result.record.issues_by_code == {"NO_DOCUMENTS": 1}
-    assert found.results == ()
-
-
 async def test_a_second_build_at_the_same_time_is_told_who_builds(tmp_path: Path) -> None:
     """BQ-08."""
     workspace = FakeWorkspace(tmp_path / "ws")
@@ -436,16 +207,6 @@ async def test_a_cancelled_build_is_recorded_as_cancelled_and_goes_on_later(tmp_
     assert statuses(resumed)["split_documents"] == "skipped"
 
 
-def latest(workspace: FakeWorkspace) -> RecipeRunRecord:
-    journal = RunJournal(workspace.object_store, BaseLayout("demo"))
-    run_id = journal.latest_run_id()
-    if run_id is None:
-        return RecipeRunRecord.model_validate(
-            {"run_id": "", "base_name": "demo", "recipe_fingerprint": "", "status": "running", "started_at": 0}
-        )
-    return journal.read(run_id)
-
-
 async def test_chunks_on_the_store_are_exact_stretches_of_the_documents(tmp_path: Path) -> None:
     workspace = FakeWorkspace(tmp_path / "ws")
     write_documents(tmp_path, TEXTS)
@@ -466,29 +227,3 @@ async def test_chunks_on_the_store_are_exact_stretches_of_the_documents(tmp_path
 def test_loading_a_base_that_was_never_built_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="Build it first with `lorebase build RECIPE`"):
         KnowledgeBase.load("demo", FakeWorkspace(tmp_path / "ws"))
-
-
-async def test_a_text_that_stands_in_two_task_runs_at_once_is_paid_for_once(tmp_path: Path) -> None:
-    """B-020, C26."""
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, {f"copy-{number}.md": "# Notice\n\nThe quay is closed.\n" for number in range(12)})
-
-    record = await build(tmp_path, workspace, task_run_weight=1)
-
-    embedding = next(step for step in record.step_records if step.step_name == "embed_chunks")
-    assert embedding.counts.task_runs > 1
-    assert sum(workspace.seen.values()) == 1
-    assert (embedding.counts.computed_items, embedding.counts.ledger_items) == (1, 11)
-
-
-async def test_a_text_that_one_task_run_gave_up_is_tried_by_the_other(tmp_path: Path) -> None:
-    workspace = FakeWorkspace(tmp_path / "ws")
-    write_documents(tmp_path, {f"copy-{number}.md": "# Notice\n\nThe quay is closed.\n" for number in range(12)})
-    workspace.failures = [RefusedError("Not now.", dependency="model")]
-
-    record = await build(tmp_path, workspace, task_run_weight=1, stop_on_error=False)
-    again = await build(tmp_path, workspace, task_run_weight=1)
-
-    assert record.status == "failed"
-    assert again.status == "succeeded"
-    assert sum(workspace.seen.values()) == 1

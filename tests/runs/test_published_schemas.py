@@ -14,7 +14,7 @@ from lorebase.recipes.model import KnowledgeRecipe
 from lorebase.retrieval.model import QueryResult
 from lorebase.runs.records import RecipeRunRecord, RecipeRunState
 from lorebase.runs.report import BuildReport
-from lorebase.workspace import WorkspaceConfig
+from lorebase.workspace_config import WorkspaceConfig
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 PUBLISHED: dict[str, type[BaseModel]] = {

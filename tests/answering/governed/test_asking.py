@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from lorebase.adapters.databases import open_database
 from lorebase.answering.over_retrieval import AnsweredQuestion, AskOptions
+from lorebase.database import Database
 from lorebase.errors import ForbiddenError, UnavailableError, UnsupportedModeError
 from lorebase.governance.context import Capability, PrincipalContext
-from lorebase.governance.database import Database, open_database
 from lorebase.governance.kinds import FeedbackKind
 from lorebase.governance.migrating import migrate
 from lorebase.models.chat import ChatRequest
