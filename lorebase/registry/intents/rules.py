@@ -114,15 +114,15 @@ SPECIAL_QUESTIONS: Final = (
     ),
     _rule(
         "about the base", Predicate.QUERY_METADATA,
-        r"\b(?:how many|number of|count of|list|which|what)\b.{0,24}\b(?:documents|docs|files|sources|cards|chunks"
-        r"|knowledge bases|"
-        r"source types|card types)\b(?! (?:say|says|mention|state|require|do i need|are required|are needed))"
+        r"\b(?:(?:how many|number of|count of|list)\b.{0,24}|(?:which|what)(?: are)?(?: (?!to\b|\w+s\b)\w+){0,2} )"
+        r"\b(?:documents|docs|files|sources|cards|chunks|knowledge bases|source types|card types)\b"
+        r"(?! (?:say|says|mention|state|require|do i need|are required|are needed))"
         r"|\bmetadata\b|\blast (?:updated|built|build|rebuild|rebuilt|ingested)\b|\bwhen (?:was|were) .{1,40} "
         r"(?:updated|added|built|uploaded|ingested|indexed)\b|\bwho (?:uploaded|added)\b|\bversion history\b",
     ),
     _rule(
         "元数据", Predicate.QUERY_METADATA,
-        r"元数据|元資料|(?:多少|几)(?:个|篇|份|张|条|種|种)?(?:文档|文檔|文件|资料|卡片|来源|知识库|切片|分块)|(?<!需要)(?<!准备)(?<!提交)(?:哪些|列出|有哪几).{0,8}"
+        r"元数据|元資料|(?:多少|几)(?:个|篇|份|张|条|種|种)?(?:文档|文檔|文件|资料|卡片|来源|知识库|切片|分块)|(?<!需要)(?<!准备)(?<!提交)(?:哪些|列出|有哪几)[^能可会由被需应必]{0,8}"
         r"(?:文档|文檔|文件|资料|卡片|来源|知识库|源类型|卡片类型)(?!.{0,8}(?:提到|说|规定|要求|需要))|(?:最近|上次|最后|什么时候|何时).{0,16}"
         r"(?:更新|构建|重建|导入|上传|入库|添加)|(?:谁|哪位).{0,4}(?:上传|添加|导入)|版本历史",
     ),

@@ -54,6 +54,9 @@ UTTERANCES = {
         "转化率下降的原因是什么",
         "解释一下复购率",
         "出差可以坐头等舱吗",
+        "What happens to wet documents?",
+        "Which laws govern old files?",
+        "哪些读者能借阅资料?",
     ],
     "query_source_truth": [
         "Show me the original text of the travel policy",
@@ -72,6 +75,8 @@ UTTERANCES = {
         "List all sources",
         "When was the handbook last updated?",
         "Which files have been indexed?",
+        "What are the documents of this base?",
+        "Which card types exist?",
         "Who uploaded the price list?",
         "知识库里有多少文档?",
         "列出所有来源",
