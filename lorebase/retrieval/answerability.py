@@ -10,6 +10,7 @@ from typing import Literal
 import regex
 from pydantic import BaseModel, ConfigDict, Field
 
+from lorebase.faq.questions import normal_question
 from lorebase.index.words import passage_words, query_words
 from lorebase.models.ports import EmbeddingProfile
 from lorebase.retrieval.answerability_words import QUESTION_WORDS
@@ -98,15 +99,15 @@ def answerability(query: str, results: Sequence[SearchResult], profile: Embeddin
     """Decide whether there is enough evidence.
 
     A calibrated model weighs meaning and words. One that is not needs both: a cosine of at least `min_score`, and the
-    question's words. Raising `min_score` makes every profile stricter. A question without a subject has no evidence:
-    its few words stand in passages about anything.
+    question's words. Raising `min_score` makes every profile stricter. A question without a subject has no evidence,
+    as its few words stand in passages about anything; unless somebody has written it down as a title or in an FAQ.
 
     Args:
         query: The question.
         results: What a query mode found, best first; at least two, better five, so that the best can be compared.
         profile: Profile of the vectors behind the results; None where there are none.
     """
-    if not names_subject(query):
+    if not names_subject(query) and not _is_title(query, results):
         return Answerability(answerable=False, score=0.0, threshold=THRESHOLD, reason="NO_SUBJECT")
     if not results:
         return Answerability(answerable=False, score=0.0, threshold=THRESHOLD, reason="NOTHING_FOUND")
@@ -118,6 +119,14 @@ def answerability(query: str, results: Sequence[SearchResult], profile: Embeddin
         _score(signs, profile) if profile is not None and signs.cosine is not None else _logistic(WORDS_ALONE, signs)
     )
     return _verdict(score, THRESHOLD)
+
+
+def _is_title(query: str, results: Sequence[SearchResult]) -> bool:
+    """Whether a result stands under the question itself."""
+    asked = normal_question(query)
+    titles = {title for result in results[:RESULTS_READ] for title in result.citation.heading_path[-1:]}
+    titles |= {result.faq.question for result in results[:RESULTS_READ] if result.faq}
+    return bool(asked) and asked in {normal_question(title) for title in titles}
 
 
 def evidence_signs(query: str, results: Sequence[SearchResult]) -> EvidenceSigns:

@@ -14,14 +14,16 @@ LOCAL = EmbeddingProfile("local", "universal-sentence-encoder-multilingual", 512
 UNKNOWN = EmbeddingProfile("cloud", "some-model", 1024, 8_192, min_score=0.3)
 
 
-def result(text: str, vector: float | None = None, rerank: float | None = None) -> SearchResult:
+def result(
+    text: str, vector: float | None = None, rerank: float | None = None, *, title: str | None = None
+) -> SearchResult:
     return SearchResult(
         rank=1,
         score=1.0,
         chunk_id=text,
         text=text,
         document=ResultDocument(id="d", name="d.md", source="s"),
-        citation=Citation(heading_path=(), page=None, start=0, end=len(text)),
+        citation=Citation(heading_path=(title,) if title else (), page=None, start=0, end=len(text)),
         scores=ComponentScores(vector=vector, rerank=rerank),
     )
 
@@ -120,3 +122,19 @@ def test_for_every_cosine_a_higher_least_score_is_never_easier(cosine: float, ra
     strict = answerability("What does a berth cost?", results, stricter)
 
     assert 0.0 <= strict.score <= usual.score <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "text"),
+    [
+        ("who are you", "Who are you?", "Who are you? The voice of the lending desk."),
+        ("请问你是谁？", "你是谁", "你是谁？我是借阅台的助手。"),
+    ],
+)
+def test_a_question_that_somebody_wrote_down_is_looked_up_though_it_names_nothing(
+    question: str, title: str, text: str
+) -> None:
+    near = [result(text, 0.9, title=title), result("Beans.", 0.0, title="Seeds")]
+
+    assert answerability(question, near, LOCAL).reason == "ENOUGH_EVIDENCE"
+    assert answerability("???", [result(text, 0.9, title="")], LOCAL).reason == "NO_SUBJECT"

@@ -57,9 +57,9 @@ def ids(client: TestClient, workspace: FakeWorkspace) -> dict[str, str]:
         assert answer.is_success, answer.text
         return answer.json()
 
-    item = made("POST", "/v1/items", {"base_id": "demo", "knowledge_key": "isolated", "title": "OURS"})
-    draft = made("POST", f"/v1/items/{item['id']}/revisions", {"description": "OURS"})
-    entry = {"question": "OURS", "answer": "OURS"}
+    item = made("POST", "/v1/items", {"base_id": "demo", "knowledge_key": "isolated", "title": "MARIGOLD"})
+    draft = made("POST", f"/v1/items/{item['id']}/revisions", {"description": "MARIGOLD"})
+    entry = {"question": "MARIGOLD", "answer": "MARIGOLD"}
     draft = made("PUT", f"/v1/revisions/{draft['id']}/faq", {"version": draft["version"], "entries": [entry]})
     path = f"/v1/revisions/{draft['id']}"
     submitted = made("POST", f"{path}/submit", {"version": draft["version"]})
@@ -67,10 +67,10 @@ def ids(client: TestClient, workspace: FakeWorkspace) -> dict[str, str]:
     task = made("POST", f"{path}/process", {"version": approved["version"]})
     run_tasks(workspace)
     made("POST", f"{path}/publish", {"expected_version": 0})
-    cited = made("POST", "/v1/retrieval", {"base_id": "demo", "query": "OURS"})["evidence"][0]
-    remark = made("POST", "/v1/feedback", {"revision_id": draft["id"], "kind": "WRONG_ANSWER", "note": "OURS"})
-    tag = made("POST", "/v1/tags", {"name": "OURS"})
-    made("POST", "/v1/bases", {"id": "demo", "name": "OURS"})
+    cited = made("POST", "/v1/retrieval", {"base_id": "demo", "query": "MARIGOLD"})["evidence"][0]
+    remark = made("POST", "/v1/feedback", {"revision_id": draft["id"], "kind": "WRONG_ANSWER", "note": "MARIGOLD"})
+    tag = made("POST", "/v1/tags", {"name": "MARIGOLD"})
+    made("POST", "/v1/bases", {"id": "demo", "name": "MARIGOLD"})
     return {
         "item_id": item["id"],
         "revision_id": draft["id"],
@@ -142,7 +142,7 @@ def test_foreign_ids_are_not_found_and_told_as_absent_ones(
     foreign = answer_of(client, operation, named, STRANGER)
     missing = answer_of(client, operation, absent, STRANGER)
 
-    assert "OURS" not in foreign.text
+    assert "MARIGOLD" not in foreign.text
     if operation.name in WITHOUT_ID:
         assert foreign.status_code in {200, 201, 404}, foreign.text
         return
@@ -154,7 +154,7 @@ def test_foreign_ids_are_not_found_and_told_as_absent_ones(
 def test_two_organisations_in_one_base_find_only_their_own(client: TestClient, ids: dict[str, str]) -> None:
     """X-02, K-062."""
     theirs = {"base_id": ids["base_id"], "knowledge_key": "theirs", "title": "Theirs"}
-    question = {"base_id": ids["base_id"], "query": "OURS"}
+    question = {"base_id": ids["base_id"], "query": "MARIGOLD"}
     client.post("/v1/items", json=theirs, headers=STRANGER)
 
     own = client.post("/v1/retrieval", json=question, headers=OWN).json()
@@ -169,7 +169,7 @@ def test_none_of_that_changed_anything(client: TestClient, ids: dict[str, str]) 
     revision = client.get(f"/v1/revisions/{ids['revision_id']}", headers=OWN).json()
     remarks = client.get("/v1/feedback", headers=OWN).json()
 
-    assert (own["title"], own["version"]) == ("OURS", 0)
+    assert (own["title"], own["version"]) == ("MARIGOLD", 0)
     assert revision["status"] == "PUBLISHED"
     assert remarks["total"] == 1
 
