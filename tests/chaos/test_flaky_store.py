@@ -108,7 +108,6 @@ def test_an_answer_that_breaks_off_in_its_headers_is_asked_for_again_and_never_t
     assert (found.content if found else None) == (b"held" if times == 1 else None)
 
 
-@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_store_that_is_gone_is_named_and_the_next_build_goes_on(
     tmp_path: Path, model: Model, editions: dict[str, Edition], bucket: StoreAddress

@@ -70,7 +70,8 @@ def switching_trial(folder: Path, editions: dict[str, Edition], switching: Switc
 
     base = asyncio.run(examine(Workspace.load(order.workspace)))
     assert base.manifests == editions["two"].base.manifests, str(trial)
-    assert trial.kills == 1, str(trial)
+    # How often progress is written depends on the clock, so that a slow build may end before that write.
+    assert trial.kills == 1 or len(order.log.read_text().splitlines()) < at, str(trial)
     assert seen[-1] == "two", f"{trial}: {seen}"
     assert "one" not in seen[seen.index("two") :], f"{trial}: {seen}"
     return trial

@@ -26,7 +26,6 @@ PROGRAM = Path(__file__).parent.parent / "flows" / "building_process.py"
 NAME = "server-restarted"
 DOCUMENTS = 12
 pytestmark = [
-    pytest.mark.long,  # two starts of a server, and two builds against it
     pytest.mark.xdist_group("prefect"),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),  # Prefect's background clients
     pytest.mark.timeout(600),

@@ -64,7 +64,6 @@ def test_a_store_that_is_restarted_during_a_build_loses_nothing_and_the_next_bui
     assert (model.seen() - before).total() < editions["one"].sent.total()
 
 
-@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_store_that_stays_away_ends_the_build_with_its_name_and_the_next_build_goes_on(
     tmp_path: Path, model: Model, editions: dict[str, Edition], server: SeaweedServer

@@ -20,7 +20,6 @@ from tests.flows.test_task_runners import SECRET, recipe_for, write_documents
 __all__ = ["endpoint", "prefect", "project"]  # fixtures, imported from the suite of the flows
 
 pytestmark = [
-    pytest.mark.long,  # clusters of processes that import everything
     pytest.mark.xdist_group("prefect"),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),  # Prefect's background clients
 ]

@@ -14,7 +14,6 @@ from tests.chaos.two_workers import TwoWorkers, two_workers, wait_until
 from tests.fakes.openai_server import OpenAIServer
 
 pytestmark = [
-    pytest.mark.long,  # a server, two workers, and a minute of silence until a run counts as crashed
     pytest.mark.xdist_group("prefect"),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),  # Prefect's background clients
     pytest.mark.timeout(600),
