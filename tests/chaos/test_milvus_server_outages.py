@@ -13,15 +13,12 @@ from threading import Thread
 import pytest
 
 from lorebase import KnowledgeBase, Workspace
-from lorebase.adapters.databases import open_database
 from lorebase.adapters.milvus import MilvusIndexStore, MilvusLimits
 from lorebase.artifacts.kinds import VECTOR_INDEX
 from lorebase.artifacts.snapshots import SnapshotStore
 from lorebase.artifacts.store import BaseLayout
 from lorebase.errors import UnavailableError
-from lorebase.governance.migrating import migrate
 from lorebase.index.ports import Equals
-from lorebase.recipes.loading import parse_recipe
 from tests.chaos.corpus import RECIPE as CHAOS_RECIPE
 from tests.chaos.corpus import write_corpus, write_workspace
 from tests.chaos.crashing import CrashingIndexes, Moment, WritePoint
@@ -30,7 +27,8 @@ from tests.fakes.milvus_server import MilvusServer
 from tests.fakes.openai_server import OpenAIServer
 from tests.flows.conftest import HYBRID, PrefectServer, Project, endpoint, prefect, project
 from tests.flows.test_build import build
-from tests.governance.knowledge_world import KnowledgeWorld, handbook
+from tests.governance.knowledge_world import handbook
+from tests.governance.sqlite_world import world_by_vectors
 from tests.index.placed_base import QUERIES, PlacedBase, new_name
 from tests.runs.snapshot_checks import GARDEN, HARBOUR, TOWER
 
@@ -141,32 +139,20 @@ async def test_governed_knowledge_is_an_error_and_not_without_evidence_while_the
     tmp_path: Path, milvus_server: MilvusServer
 ) -> None:
     name = new_name()
-    database = open_database(f"sqlite:///{tmp_path / 'governance.db'}")
-    migrate(database)
     store = MilvusIndexStore.on_server(milvus_server.uri, limits=LIMITS)
-    world = KnowledgeWorld(database, tmp_path, index_store=store)
-    steps = [{"parse_documents": {}}, {"split_documents": {}}, {"embed_chunks": {}}, {"index_vectors": {}}]
-    world.knowledge.bases.recipes.remember(
-        parse_recipe(
-            f"name: {name}\ngovernance: reviewed\nmodels: {{embedding: {{provider: local}}}}\n"
-            f"procedures: [{{name: index, steps: {steps}}}]"
-        )
-    )
-    revision = await world.ready(world.item(base=name), handbook(30))
-    await world.publish(revision)
-    before = await world.retrieve(base_id=name)
+    async with world_by_vectors(tmp_path, store, name) as world:
+        revision = await world.ready(world.item(base=name), handbook(30))
+        await world.publish(revision)
+        before = await world.retrieve(base_id=name)
 
-    milvus_server.kill()
-    with pytest.raises(UnavailableError, match=f"Milvus {milvus_server.uri}"):
-        await world.retrieve(base_id=name)
-    milvus_server.start()
-    after = await world.retrieve(base_id=name)
+        milvus_server.kill()
+        with pytest.raises(UnavailableError, match=f"Milvus {milvus_server.uri}"):
+            await world.retrieve(base_id=name)
+        milvus_server.start()
+        after = await world.retrieve(base_id=name)
 
-    assert before.answerable
-    assert after.evidence == before.evidence
-    await world.close()
-    await store.close()
-    database.close()
+        assert before.answerable
+        assert after.evidence == before.evidence
 
 
 def test_two_processes_fill_one_server_at_once_with_a_base_each(

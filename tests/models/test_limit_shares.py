@@ -199,14 +199,19 @@ async def test_steps_that_ask_two_endpoints_do_not_wait_for_each_other_for_ever(
     endpoints = {name: endpoint(1).model_copy(update={"base_url": ADDRESS + at}) for name, at in ENDPOINTS.items()}
     shares = LimitShares(endpoints, at_once=4)
 
+    held: list[set[str]] = []
+
     async def hold(names: set[str]) -> None:
-        async with shares.taken(names):
+        async with shares.taken(names) as taken:
+            held.append(set(taken))
             await turns_of_the_loop()
 
     async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
         for _ in range(3):
             tasks.create_task(hold({"a", "b"}))
             tasks.create_task(hold({"b", "c"}))
+
+    assert sorted(map(sorted, held)) == [["a", "b"]] * 3 + [["b", "c"]] * 3
 
 
 ENDPOINTS = {"a": "/one", "b": "/two", "c": "/one"}

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from lorebase.adapters.databases import open_database
 from lorebase.answering.over_retrieval import AnsweredQuestion, AskOptions
 from lorebase.database import Database
 from lorebase.errors import ForbiddenError, UnavailableError, UnsupportedModeError
 from lorebase.governance.context import Capability, PrincipalContext
 from lorebase.governance.kinds import FeedbackKind
-from lorebase.governance.migrating import migrate
 from lorebase.models.chat import ChatRequest
 from lorebase.recipes.loading import parse_recipe
 from tests.answering.over_retrieval.ask_scene import judged, playing, said
 from tests.fakes.scripted_chat import Answer, ScriptedChat
 from tests.governance.knowledge_world import BASE, KnowledgeWorld
+from tests.governance.sqlite_world import database, world
 from tests.governance.world import AUTHOR, STRANGER, caller
+
+__all__ = ["database", "world"]  # fixtures, imported
 
 WITH_CHAT = """
 name: handbook
@@ -33,21 +33,6 @@ ENGLISH = "# Expenses\n\nTravel reports are due within 30 days."
 CHINESE = "# 报销\n\n差旅费须在三十天之内报销。"
 SHORTEST = AskOptions(generator="extractive", max_answer_chars=50)
 LONG = "Travel reports are due within 30 days after the return, together with every receipt that there is."
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    made = open_database(f"sqlite:///{tmp_path / 'governance.db'}")
-    migrate(made)
-    return made
-
-
-@pytest.fixture
-async def world(database: Database, tmp_path: Path) -> AsyncIterator[KnowledgeWorld]:
-    made = KnowledgeWorld(database, tmp_path)
-    yield made
-    await made.close()
-    database.close()
 
 
 async def live(world: KnowledgeWorld, key: str, text: str, context: PrincipalContext = AUTHOR) -> int:

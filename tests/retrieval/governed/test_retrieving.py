@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from lorebase.adapters.databases import open_database
 from lorebase.database import Database
 from lorebase.errors import (
     ForbiddenError,
@@ -22,7 +21,6 @@ from lorebase.errors import (
     UnavailableError,
 )
 from lorebase.governance.context import Capability
-from lorebase.governance.migrating import migrate
 from lorebase.index.ports import AnyOf, Candidate, EntityFields, Equals, Filter, VectorEntity
 from lorebase.recipes.loading import parse_recipe
 from lorebase.retrieval.governed.request import RetrievalRequest
@@ -30,7 +28,10 @@ from lorebase.retrieval.governed.settings import RetrievalSettings
 from tests.fakes.memory_index import MemoryIndexStore, MemoryVectorIndex
 from tests.fakes.scripted_rerank import ScriptedReranker
 from tests.governance.knowledge_world import BASE, QUESTION, KnowledgeWorld, handbook
+from tests.governance.sqlite_world import database, world
 from tests.governance.world import AUTHOR, caller
+
+__all__ = ["database", "world"]  # fixtures, imported
 
 RERANKED = """
 name: handbook
@@ -38,21 +39,6 @@ governance: reviewed
 models: {embedding: {provider: local}, rerank: {provider: endpoint, model: reranker}}
 procedures: [{use: hybrid_index}]
 """
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    made = open_database(f"sqlite:///{tmp_path / 'governance.db'}")
-    migrate(made)
-    return made
-
-
-@pytest.fixture
-async def world(database: Database, tmp_path: Path) -> AsyncIterator[KnowledgeWorld]:
-    made = KnowledgeWorld(database, tmp_path)
-    yield made
-    await made.close()
-    database.close()
 
 
 async def live(world: KnowledgeWorld, key: str, text: str, tags: Sequence[str] = (), **who: Any) -> int:
