@@ -23,6 +23,7 @@ from lorebase.runs.journal import RunJournal
 from tests.chaos.build_once import BuildOrder
 from tests.chaos.corpus import BASE_NAME, QUERIES, write_workspace
 from tests.chaos.scene import (
+    HANGING_SECONDS,
     LAYOUT,
     MODES,
     Edition,
@@ -47,12 +48,25 @@ def test_of_two_builders_at_once_one_wins_and_the_pointer_moves_once(
     tmp_path: Path, model: Model, editions: dict[str, Edition], round_: int
 ) -> None:
     """BQ-08."""
-    order = BuildOrder(editions["one"].recipe, tmp_path / "workspace", lease_seconds=10.0, wait_seconds=0)
+    leased = first_write(editions["one"], LAYOUT.lease)
+    order = BuildOrder(
+        editions["one"].recipe,
+        tmp_path / "workspace",
+        lease_seconds=HANGING_SECONDS,
+        wait_seconds=0,
+        kill_at=leased + 1,  # whoever has the lease stands still until the other one has tried
+        signal=signal.SIGSTOP,
+    )
     write_workspace(order.workspace, model.base_url)
     before = model.seen()
 
     with started(order) as first, started(order) as second:
-        codes = [exit_code_of(rival, str(order)) for rival in (first, second)]
+        rivals = (first, second)
+        wait_until(lambda: any(rival.exitcode is not None for rival in rivals))
+        [winner] = [rival for rival in rivals if rival.exitcode is None]
+        wait_until(lambda: is_stopped(winner.pid))
+        os.kill(winner.pid, signal.SIGCONT)
+        codes = [exit_code_of(rival, str(order)) for rival in rivals]
 
     snapshots = SnapshotStore(Workspace.load(order.workspace).object_store, LAYOUT)
     assert sorted(codes) == [0, CONFLICT]
@@ -66,8 +80,7 @@ def test_a_builder_that_was_stopped_while_another_took_over_changes_nothing(
     tmp_path: Path, editions: dict[str, Edition]
 ) -> None:
     """BQ-08: it wakes up with an older edition, and with the snapshot before in mind."""
-    lines = (editions["one"].workspace / "writes.log").read_text().splitlines()
-    scanned = next(number for number, line in enumerate(lines, start=1) if "/objects/" in line)
+    scanned = first_write(editions["one"], "/objects/")
     stopped = BuildOrder(editions["one"].recipe, tmp_path / "workspace", kill_at=scanned, signal=signal.SIGSTOP)
     shutil.copytree(editions["two"].workspace, stopped.workspace)
     shutil.rmtree(stopped.workspace / "objects")
@@ -88,6 +101,12 @@ def test_a_builder_that_was_stopped_while_another_took_over_changes_nothing(
     assert len(snapshots.moves()) == 1
     assert base.manifests == editions["two"].base.manifests
     assert base.found == editions["two"].base.found
+
+
+def first_write(edition: Edition, key: str) -> int:
+    """Number of the first write of an undisturbed build that names a key like this."""
+    lines = (edition.workspace / "writes.log").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, start=1) if key in line)
 
 
 def test_an_interrupted_build_ends_with_130_is_recorded_as_cancelled_and_frees_its_lease(
