@@ -34,7 +34,8 @@ from tests.runs.snapshot_checks import GARDEN, HARBOUR, TOWER
 
 __all__ = ["endpoint", "prefect", "project"]  # fixtures, imported from the suite of the flows
 
-LIMITS = MilvusLimits(call_timeout_seconds=20, connect_timeout_seconds=5)
+# A server that was killed hands collections out again when the sessions of its dead parts have run out.
+LIMITS = MilvusLimits(call_timeout_seconds=90, connect_timeout_seconds=10)
 TEXTS = {
     "harbour.md": HARBOUR,
     "garden.md": GARDEN,

@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -66,18 +67,22 @@ class MilvusServer:
         if self._process is None:
             return
         for pid in self.pids():
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # a test killed it just now
+                os.kill(pid, signal.SIGKILL)
         process, self._process = self._process, None
         assert process.stdin is not None
         process.stdin.close()
-        process.wait(30)
+        process.wait(START_SECONDS)
 
     def pids(self) -> list[int]:
         """The first process of its namespace, which takes all others along and is gone only when they are."""
         if self._process is None or self._process.poll() is not None:
             return []
         parent = self._process.pid
-        return [int(child) for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+        try:
+            return [int(child) for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+        except (FileNotFoundError, ProcessLookupError):  # it ended just now
+            return []
 
     def restart(self) -> None:
         """Kill it and start it again."""
