@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -98,13 +100,67 @@ async def test_a_closed_store_lets_another_process_in_at_once(tmp_path: Path, st
     assert await store.vectors("base", "p" * 32, 2).count(()) == 501
 
 
-async def test_two_stores_of_one_process_do_not_open_one_file_twice(tmp_path: Path, store: MilvusIndexStore) -> None:
-    await store.vectors("base", "p" * 32, 2).upsert([entity("a")])
-    second = MilvusIndexStore.in_folder(tmp_path, limits=IMPATIENT)
+async def test_stores_of_one_process_share_the_file_and_what_one_gives_back_the_others_open_again(
+    tmp_path: Path, store: MilvusIndexStore
+) -> None:
+    second = MilvusIndexStore.in_folder(tmp_path / ".." / tmp_path.name, limits=IMPATIENT)
+    first_index, second_index = store.vectors("base", "p" * 32, 2), second.vectors("base", "p" * 32, 2)
 
-    with pytest.raises(UnavailableError):
-        await second.vectors("base", "p" * 32, 2).count(())
-    assert await store.vectors("base", "p" * 32, 2).count(()) == 1
+    await first_index.upsert([entity("a")])
+    await second_index.upsert([entity("b")])
+    await second.close()
+
+    assert await first_index.count(()) == 2
+    assert [found.chunk_id for found in await second_index.search(VECTOR, (), 5)] == ["a", "b"]
+
+
+async def test_a_store_that_nobody_closed_keeps_no_later_one_of_the_process_out(tmp_path: Path) -> None:
+    await MilvusIndexStore.in_folder(tmp_path, limits=IMPATIENT).vectors("base", "p" * 32, 2).upsert([entity("a")])
+    gc.collect()
+
+    later = MilvusIndexStore.in_folder(tmp_path, limits=IMPATIENT)
+
+    assert await later.vectors("base", "p" * 32, 2).count(()) == 1
+    await later.close()
+
+
+async def test_a_store_with_other_limits_is_refused_and_breaks_off_no_work_of_the_one_that_holds_the_file(
+    tmp_path: Path, store: MilvusIndexStore
+) -> None:
+    """Closing any descriptor of a lock file gives up all locks that a process has on it."""
+    index = store.vectors("base", "p" * 32, 2)
+    await index.upsert([entity("a")])
+    process = store._connection("base")._server._process
+    other = MilvusIndexStore.in_folder(tmp_path, limits=MilvusLimits(lock_timeout_seconds=0.5))
+
+    for _attempt in range(2):
+        with pytest.raises(UnavailableError, match=r"base\.db is held"):
+            await other.vectors("base", "p" * 32, 2).count(())
+    await asyncio.sleep(1.0)  # the server looks at the lock now and then
+
+    assert process.poll() is None
+    assert await index.count(()) == 1
+    assert store._connection("base")._server._process is process
+
+
+async def test_a_file_that_was_replaced_under_an_open_store_is_the_one_that_is_read(
+    tmp_path: Path, store: MilvusIndexStore
+) -> None:
+    folder = tmp_path / "indexes"
+    open_store = MilvusIndexStore.in_folder(folder, limits=IMPATIENT)
+    replaced = open_store.vectors("base", "p" * 32, 2)
+    await store.vectors("base", "p" * 32, 2).upsert([entity("a"), entity("b")])
+    await store.close()
+    await replaced.upsert([entity("c")])
+    assert await replaced.count(()) == 1
+
+    shutil.rmtree(folder)
+    folder.mkdir()
+    shutil.copyfile(tmp_path / "base.db", folder / "base.db")
+
+    assert await replaced.count(()) == 2
+    assert [found.chunk_id for found in await replaced.search(VECTOR, (), 5)] == ["a", "b"]
+    await open_store.close()
 
 
 async def test_opening_and_closing_leaves_no_process_and_no_socket(

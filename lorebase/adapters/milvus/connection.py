@@ -225,6 +225,12 @@ class ServerConnection(_Connection):
 _connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
 """All of this process, for its forked children."""
 
+_of_files: weakref.WeakValueDictionary[tuple[str, MilvusLimits, LittleWrites], EmbeddedConnection]
+_of_files = weakref.WeakValueDictionary()
+_open: set[EmbeddedConnection] = set()
+"""Those whose file is held: kept although every store of theirs is forgotten, because nobody else could open it."""
+_sharing = threading.Lock()
+
 
 @cache
 def _leave_to_parents_in_children() -> None:
@@ -232,8 +238,23 @@ def _leave_to_parents_in_children() -> None:
 
 
 def _leave_all_to_parent() -> None:
+    global _sharing  # noqa: PLW0603 (a thread that the child does not have may hold it)
+    _sharing = threading.Lock()
     for connection in _connections:
         connection.leave_to_parent()
+
+
+def connection_to_file(database: Path, limits: MilvusLimits, *, little: LittleWrites) -> EmbeddedConnection:
+    """The one connection of this process to a database file, which only one can hold.
+
+    Whoever closes it closes it for all; their next calls open it again.
+    """
+    with _sharing:
+        key = (os.path.realpath(database), limits, little)
+        found = _of_files.get(key)
+        if found is None:
+            found = _of_files[key] = EmbeddedConnection(database, limits, little=little)
+        return found
 
 
 class EmbeddedConnection(_Connection):
@@ -297,7 +318,7 @@ class EmbeddedConnection(_Connection):
 
     def _known(self, question: str) -> int | None:
         """What is known without opening the file; called by one thread at a time."""
-        if self._client is not None and self._server.alive:
+        if self._client is not None and self._server.serves_file:
             return self._counts.get(question)
         with self._server.held() as held:
             if not held:
@@ -306,13 +327,14 @@ class EmbeddedConnection(_Connection):
             return self._counts.get(question)
 
     def _usable(self) -> bool:
-        if not self._server.alive:
-            self._counts.forget()  # it died: nobody knows what reached the file
+        if not self._server.serves_file:
+            self._counts.forget()  # it died: nobody knows what reached the file; or another file lies there now
             return False
         return True
 
     def _open(self) -> MilvusClient:
         address = self._server.start()
+        _open.add(self)
         self._file.clean()
         self._counts.load()
         return MilvusClient(
@@ -323,10 +345,11 @@ class EmbeddedConnection(_Connection):
         )
 
     def _close(self) -> None:
-        if self._client is not None and self._server.alive:
+        if self._client is not None and self._server.serves_file:
             self._count_again(self._client)
         super()._close()
         self._server.stop()
+        _open.discard(self)
         self._asked.clear()
         self._file.begin_anew()
 

@@ -8,6 +8,7 @@ file names to 36 characters and waits half a second. So the process is started h
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import importlib.util
 import os
@@ -15,6 +16,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -45,7 +47,8 @@ class EmbeddedMilvus:
             database: Its file.
             lock_timeout_seconds: How long to wait for another owner.
             start_timeout_seconds: How long to wait for the process.
-            on_stopped: Called when the process has ended as it was told to and the file is still locked.
+            on_stopped: Called when the process has ended as it was told to, the file is still locked, and is the one
+                that it served.
         """
         self._database = database.absolute()
         self._lock_path = self._database.with_name(f".{self._database.name}.lock")
@@ -60,6 +63,11 @@ class EmbeddedMilvus:
     def alive(self) -> bool:
         """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
+
+    @property
+    def serves_file(self) -> bool:
+        """Whether the process runs, and over the file that lies there now: a folder may be replaced under it."""
+        return self._lock is not None and self.alive and _is_file_at(self._lock_path, self._lock)
 
     @property
     def has_file(self) -> bool:
@@ -95,7 +103,7 @@ class EmbeddedMilvus:
         """Give the file back: after this another process can open it. Safe to repeat."""
         if self._process is not None:
             assert self._lock is not None  # noqa: S101 (taken before the process is started)
-            has_obeyed = self.alive
+            has_obeyed = self.serves_file
             # The server watches this lock and ends when its owner lets go.
             fcntl.lockf(self._lock, fcntl.LOCK_UN)
             try:
@@ -110,7 +118,7 @@ class EmbeddedMilvus:
         if self._lock is not None:
             # The lock file stays: deleting it would let a third process lock a new file of the same name while this
             # one still counts.
-            os.close(self._lock)
+            _unlock(self._lock)
             self._lock = None
         if self._socket_folder is not None:
             shutil.rmtree(self._socket_folder, ignore_errors=True)
@@ -121,7 +129,7 @@ class EmbeddedMilvus:
         self._of_parent = self._process  # stays referenced: its end would be noted as that of a child of ours
         self._process, self._socket_folder = None, None
         if self._lock is not None:
-            os.close(self._lock)  # our copy; the parent's keeps the lock
+            _unlock(self._lock)  # our copy; the parent's keeps the lock
             self._lock = None
 
     @contextlib.contextmanager
@@ -138,7 +146,7 @@ class EmbeddedMilvus:
         try:
             yield True
         finally:
-            os.close(lock)
+            _unlock(lock)
 
     def _wait_for_lock(self) -> int:
         attempts = tenacity.Retrying(
@@ -189,15 +197,47 @@ class EmbeddedMilvus:
         return f"unix:{address}"
 
 
+_locking = threading.Lock()
+_locked: set[int] = set()
+"""Descriptors of the lock files that this process holds."""
+
+
 def _lock(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # shared with the server: excludes other owners
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not shared: tells the server that we live
-    except BaseException:
+    with _locking:
+        if any(_is_file_at(path, held) for held in _locked):
+            # Closing any descriptor of a file gives up the process's locks on it that tell the server that we live.
+            raise BlockingIOError(errno.EWOULDBLOCK, "this process holds it")
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # shared with the server: excludes other owners
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not shared: tells the server that we live
+        except BaseException:
+            os.close(descriptor)
+            raise
+        _locked.add(descriptor)
+        return descriptor
+
+
+def _unlock(descriptor: int) -> None:
+    with _locking:
+        _locked.discard(descriptor)
         os.close(descriptor)
-        raise
-    return descriptor
+
+
+def _is_file_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False
+
+
+def _begin_anew_in_child() -> None:
+    global _locking  # noqa: PLW0603 (a thread that the child does not have may hold it)
+    _locking = threading.Lock()
+    _locked.clear()
+
+
+os.register_at_fork(after_in_child=_begin_anew_in_child)
 
 
 def _accepts(address: Path) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lorebase.adapters.milvus import schema
 from lorebase.adapters.milvus.closed_file import DEFAULT_LITTLE_WRITES, LittleWrites
 from lorebase.adapters.milvus.collection import Collection
-from lorebase.adapters.milvus.connection import Connection, EmbeddedConnection, ServerConnection
+from lorebase.adapters.milvus.connection import Connection, ServerConnection, connection_to_file
 from lorebase.adapters.milvus.deployment import MilvusLimits
 from lorebase.adapters.milvus.rows import FLOAT_BYTES, check_vector, text_row, vector_row
 from lorebase.errors import UsageError
@@ -61,7 +61,7 @@ class MilvusIndexStore:
     def in_folder(
         cls, folder: Path, *, limits: MilvusLimits | None = None, little: LittleWrites = DEFAULT_LITTLE_WRITES
     ) -> MilvusIndexStore:
-        """Indexes in files `<folder>/<base name>.db`, each held by one process at a time.
+        """Indexes in files `<folder>/<base name>.db`, each held by one process at a time, for all of its stores.
 
         Args:
             folder: Theirs.
@@ -95,9 +95,8 @@ class MilvusIndexStore:
                 assert self._uri is not None  # noqa: S101 (one of both is always given)
                 return self._connections.setdefault("", ServerConnection(self._uri, self._token, self._limits))
             database = self._folder / f"{base_name}.db"
-            return self._connections.setdefault(
-                base_name, EmbeddedConnection(database, self._limits, little=self._little)
-            )
+            shared = connection_to_file(database, self._limits, little=self._little)
+            return self._connections.setdefault(base_name, shared)
 
 
 class _MilvusIndex:
