@@ -20,6 +20,9 @@ from lorebase.errors import ConfigurationError
 
 SQLITE_WAIT_SECONDS = 30.0
 CONNECT_SECONDS = 10
+LOCK_SECONDS = 50
+"""Waiting for another transaction's lock on PostgreSQL, which would wait for ever; the default of MySQL."""
+
 KEPT_CONNECTIONS = 32
 """Connections that stay open between uses, as many as an event loop's default executor may have threads."""
 
@@ -44,6 +47,8 @@ def open_engine(url: str) -> Engine:
 
     - SQLite: a write-ahead log, so that readers and a writer do not wait for each other; writers wait at their start.
     - MySQL and MariaDB: times are UTC, and a second reading sees what others have committed, as on PostgreSQL.
+    - PostgreSQL: no transaction waits longer than `LOCK_SECONDS` for a lock, unless the server or the address says how
+      long (`lock_timeout`).
     - Statements are logged and raised without their parameters: those hold what people wrote.
     - A forked child opens connections of its own.
 
@@ -74,7 +79,17 @@ def _server(address: URL) -> Engine:
     if address.get_backend_name() in {"mysql", "mariadb"}:
         options["isolation_level"] = "READ COMMITTED"
         connecting |= {"init_command": "SET time_zone = '+00:00'", "charset": "utf8mb4"}
-    return create_engine(address, connect_args=connecting, **options)
+    engine = create_engine(address, connect_args=connecting, **options)
+    if address.get_backend_name() == "postgresql":
+        event.listen(engine, "connect", _limit_lock_waits)
+    return engine
+
+
+def _limit_lock_waits(connection: Any, _: object) -> None:  # noqa: ANN401 (the driver's connection, as events give it)
+    with connection.cursor() as cursor:
+        unlimited = "current_setting('lock_timeout') = '0'"
+        cursor.execute(f"SELECT set_config('lock_timeout', '{LOCK_SECONDS}s', false) WHERE {unlimited}")
+    connection.commit()
 
 
 def _sqlite(address: URL) -> Engine:

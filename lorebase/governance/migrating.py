@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect, text
 
 from lorebase.database import Database
-from lorebase.errors import ConfigurationError
+from lorebase.errors import ConfigurationError, UnavailableError
 
 SCHEMA_REVISION = "r0001"
 """Newest script in migrations/versions."""
@@ -27,7 +27,7 @@ def migrate(database: Database) -> bool:
 
     Raises:
         ConfigurationError: The database was made by a newer version.
-        UnavailableError: The database does not answer.
+        UnavailableError: The database does not answer, or another process migrates it for too long.
     """
     with database.reading() as connection:
         if schema_revision(connection) == SCHEMA_REVISION:
@@ -91,7 +91,12 @@ def _alone(database: Database) -> Iterator[None]:
             yield
             return
         lock = {"name": f"lorebase-{_LOCK_NUMBER}", "seconds": _LOCK_WAIT_SECONDS}
-        connection.execute(text("SELECT GET_LOCK(:name, :seconds)"), lock)
+        if connection.execute(text("SELECT GET_LOCK(:name, :seconds)"), lock).scalar() != 1:
+            raise UnavailableError(
+                f"Another process migrates the {database.name} for more than {_LOCK_WAIT_SECONDS} s.",
+                remedy="Repeat the command when it has ended.",
+                dependency="database",
+            )
         try:
             yield
         finally:

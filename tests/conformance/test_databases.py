@@ -144,6 +144,21 @@ def test_a_writer_that_waited_too_long_for_a_lock_tries_again_a_few_times(databa
     assert counted(database) == [int(is_freed), 0]
 
 
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(("given", "limit"), [(None, "50s"), ("-c lock_timeout=7s", "7s")])
+def test_no_transaction_waits_for_a_lock_for_ever(database: Database, given: str | None, limit: str) -> None:
+    address = make_url(database.engine.url).update_query_dict({"options": given} if given else {})
+    opened = open_database(address.render_as_string(hide_password=False))
+
+    with opened.reading() as connection:
+        found = connection.execute(text("SHOW lock_timeout")).scalar()
+        connection.rollback()
+        after = connection.execute(text("SHOW lock_timeout")).scalar()
+    opened.close()
+
+    assert found == after == limit
+
+
 @pytest.mark.parametrize("database", SERVERS, indirect=True)
 def test_a_server_without_another_connection_says_so_and_serves_again_when_one_is_free(database: Database) -> None:
     name = f"limited_{uuid4().hex[:12]}"

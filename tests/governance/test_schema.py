@@ -18,7 +18,7 @@ from lorebase.adapters.databases import open_database
 from lorebase.database import Database, is_mariadb
 from lorebase.errors import ConfigurationError, InvalidInputError, UnavailableError, VersionConflictError
 from lorebase.governance.columns import CurrentTime
-from lorebase.governance.migrating import SCHEMA_REVISION, VERSION_TABLE, is_made, migrate, schema_revision
+from lorebase.governance.migrating import SCHEMA_REVISION, VERSION_TABLE, _alone, is_made, migrate, schema_revision
 from lorebase.governance.tables import items, metadata, releases, revisions, tags
 from tests.governance.conftest import address_on
 from tests.governance.racing import race_to_migrate
@@ -243,6 +243,24 @@ def test_of_several_processes_that_find_an_empty_database_one_makes_the_tables(k
         answers = race_to_migrate(url)
 
     assert answers == ["False", "False", "False", "True"]
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_a_migration_that_another_process_never_ends_is_given_up_and_nothing_is_made(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lorebase.governance.migrating._LOCK_WAIT_SECONDS", 1)
+    monkeypatch.setattr("lorebase.adapters.databases.LOCK_SECONDS", 1)
+    with address_on(kind, tmp_path) as url:
+        holder, waiting = open_database(url), open_database(url)
+        with _alone(holder), pytest.raises(UnavailableError, match=r"Another process migrates|undid a transaction"):
+            migrate(waiting)
+        was_made = is_made(waiting)
+        done = migrate(waiting)
+        holder.close()
+        waiting.close()
+
+    assert (was_made, done) == (False, True)
 
 
 def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
