@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -33,11 +34,13 @@ from lorebase.workspace_config import WORKSPACE_FILE, WorkspaceConfig, load_conf
 
 if TYPE_CHECKING:
     from lorebase.database import Database
+    from lorebase.governance.former_database import LeftBehind
     from lorebase.governance.service import Governance
     from lorebase.registry.envelope import Envelope
     from lorebase.registry.former_file import ImportedBases
 
 DATABASE_FILE = "lorebase.db"
+logger = logging.getLogger(__name__)
 
 WorkspaceObjectStore: TypeAlias = LocalObjectStore | S3ObjectStore
 
@@ -252,6 +255,8 @@ class Workspace:
         from lorebase.governance.store import Store  # noqa: PLC0415 (as above)
 
         migrate(self.database)
+        if left := self.topics_left_behind():
+            logger.warning("%s %s", left.message, left.remedy)
         ids = SnowflakeIds(self.clock, self.random.getrandbits(WORKER_BITS))
         store = Store(self.database, self.clock, ids, self.config.governance)
         rules = RegistrySourceTypes(self.registry_store, self.clock)
@@ -267,6 +272,18 @@ class Workspace:
         from lorebase.governance.migrating import is_made  # noqa: PLC0415 (as above)
 
         return is_made(self.database)
+
+    def topics_left_behind(self) -> LeftBehind | None:
+        """Governed topics that only the folder's database file holds, where the database is another one.
+
+        Raises:
+            UnavailableError: The database does not answer.
+        """
+        if not (self.folder / DATABASE_FILE).is_file():
+            return None
+        from lorebase.governance_import import topics_left_behind  # noqa: PLC0415 (as above)
+
+        return topics_left_behind(self)
 
     @property
     def _database_file_url(self) -> str:

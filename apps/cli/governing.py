@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -120,6 +121,39 @@ def restore_item(item: ItemId, version: Version, reason: Reason = "", *, acting:
     with acting.desk() as at:
         found = at.governance.items.restore(at.caller, item, version=version, reason=reason)
     acting.show(found)
+
+
+@item_app.command("import")
+def import_items(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A workspace's lorebase.db; without one that of the workspace's folder, which is put aside then."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    workspace: WorkspaceFolder = DEFAULT_WORKSPACE,
+) -> None:
+    """Take over everything governed of a database file, as after the workspace was given a database."""
+    from apps.cli.output import console, print_json  # noqa: PLC0415 (commands import late)
+    from lorebase.governance_import import import_governance  # noqa: PLC0415 (as above)
+    from lorebase.workspace import Workspace  # noqa: PLC0415 (as above)
+
+    opened = Workspace.load(workspace, os.environ)
+    try:
+        done = import_governance(opened, file)
+    finally:
+        opened.database.close()
+    if as_json:
+        print_json(done)
+        return
+    screen = console()
+    rows = ", ".join(f"{count} {table.removeprefix('knowledge_')}" for table, count in done.imported.items() if count)
+    screen.print(f"{rows or 'Nothing'} taken over, {done.there_already} row(s) in the database already.", markup=False)
+    if done.put_aside:
+        screen.print(f"The file is {done.put_aside} now.", markup=False)
+    elif file is None:
+        screen.print("The file stayed: another process has it open. End that, and repeat the command.", markup=False)
 
 
 @task_app.command("list")

@@ -10,7 +10,14 @@ from lorebase.diagnosis.models import check_chat, check_embedder, check_reranker
 from lorebase.diagnosis.ports import Check, DiagnosedWorkspace, Places, PrefectAddress, ServiceProbe
 from lorebase.diagnosis.running import DEADLINE_SECONDS, diagnose
 from lorebase.diagnosis.services import check_docling, check_endpoint, check_prefect, check_store_clock
-from lorebase.diagnosis.stores import check_database, check_folder, check_index, check_object_store, check_registry
+from lorebase.diagnosis.stores import (
+    check_database,
+    check_folder,
+    check_governance,
+    check_index,
+    check_object_store,
+    check_registry,
+)
 from lorebase.models.settings import CHAT_PROVIDER
 
 if TYPE_CHECKING:
@@ -67,6 +74,8 @@ def _store_checks(workspace: DiagnosedWorkspace, places: Places, probe: ServiceP
     yield Check("database", lambda: check_database(probe, places, probe_id))
     if workspace.former_registry is not None:
         yield Check("registry", lambda: check_registry(workspace))
+    if places.database_url:
+        yield Check("governed knowledge", lambda: check_governance(workspace))
 
 
 def _service_checks(

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lorebase.artifacts.store import ObjectStore
 from lorebase.clock import Clock
@@ -17,6 +17,9 @@ from lorebase.models.ports import Embedder
 from lorebase.models.rerank import Reranker
 from lorebase.models.settings import ChatModelSpec, EmbeddingModelSpec, EndpointConfig, RerankModelSpec
 from lorebase.registry.file_store import FileRegistryStore
+
+if TYPE_CHECKING:
+    from lorebase.governance.former_database import LeftBehind  # SQLAlchemy takes 0.3 s to import
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,10 @@ class DiagnosedWorkspace(Protocol):
 
     def left_behind_bases(self) -> tuple[str, ...]:
         """Ids of bases that this file holds and the registry does not; nothing is made for the question."""
+        ...
+
+    def topics_left_behind(self) -> LeftBehind | None:
+        """Governed topics that only a former database file holds; nothing is made for the question."""
         ...
 
     def probe_index_store(self) -> IndexStore:

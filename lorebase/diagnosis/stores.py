@@ -157,6 +157,14 @@ async def check_registry(workspace: DiagnosedWorkspace) -> Sequence[Finding]:
     return [Finding.warning("registry", message, remedy, left_behind=len(left))]
 
 
+async def check_governance(workspace: DiagnosedWorkspace) -> Sequence[Finding]:
+    """Whether the database file in the folder holds governed topics that the database, which is another, does not."""
+    left = await in_daemon_thread(workspace.topics_left_behind)
+    if left is None:
+        return [Finding.ok("governed knowledge", "no topic is left behind in a former database file.")]
+    return [Finding.warning("governed knowledge", left.message, left.remedy, left_behind=left.topics)]
+
+
 async def check_folder(name: str, folder: Path) -> Sequence[Finding]:
     """Whether a folder, or the one it would be made in, can be written to and has room."""
     return await in_daemon_thread(lambda: [_folder_finding(name, folder)])

@@ -61,6 +61,23 @@ def test_a_file_goes_from_upload_to_a_task_and_its_history_says_who_did_what(des
     assert desk.json("release", "show", item)["active_revision_id"] is None
 
 
+def test_topics_are_taken_along_when_the_workspace_is_given_a_database(desk: Desk, tmp_path: Path) -> None:
+    item = desk.json("item", "create", "handbook", "travel", "差旅费")["id"]
+    (desk.workspace / "lorebase.yaml").write_text(f"database: {{url: 'sqlite:///{tmp_path}/all.db'}}\n", "utf-8")
+
+    diagnosed = CliRunner().invoke(app, ["doctor", "--json", "--workspace", str(desk.workspace)])
+    imported = CliRunner().invoke(app, ["item", "import", "--workspace", str(desk.workspace)])
+    shown = desk.json("item", "show", item)
+
+    (finding,) = [one for one in json.loads(diagnosed.stdout)["findings"] if one["check"] == "governed knowledge"]
+    assert (finding["status"], finding["facts"]) == ("warning", {"left_behind": 1})
+    assert "`lorebase item import`" in finding["remedy"]
+    assert imported.exit_code == 0
+    assert imported.stdout.startswith("1 audit, 1 item, 1 release taken over, 0 row(s)")
+    assert (desk.workspace / "lorebase.db.imported").exists()
+    assert shown["title"] == "差旅费"
+
+
 def test_the_original_comes_back_byte_for_byte(desk: Desk, policy: Path) -> None:
     """C147."""
     item = desk.json("item", "create", "handbook", "travel", "差旅费")["id"]
