@@ -11,7 +11,13 @@ from lorebase.answering.over_retrieval import AnsweredQuestion, Answerer, AskOpt
 from lorebase.artifacts.snapshots import Snapshot, SnapshotStore
 from lorebase.artifacts.store import BaseLayout
 from lorebase.base_models import BaseModels
-from lorebase.errors import BuildFailedError, CorruptObjectError, NotFoundError, UnsupportedModeError
+from lorebase.errors import (
+    BuildFailedError,
+    CorruptObjectError,
+    IndexMismatchError,
+    NotFoundError,
+    UnsupportedModeError,
+)
 from lorebase.governance.base_recipes import governed_elsewhere
 from lorebase.index.ports import Filter
 from lorebase.models.call_ledger import LedgeredChat
@@ -38,6 +44,7 @@ from lorebase.runs.builder import KnowledgeBaseBuilderConfig, RecipeBuilder
 from lorebase.runs.capabilities import FULL_TEXT, MODEL_OF_MODE, VECTORS, base_mode_of, require_mode
 from lorebase.runs.executor import StepExecutor
 from lorebase.runs.journal import RunJournal
+from lorebase.runs.lost_index import require_filled
 from lorebase.runs.progress import BuildProgress
 from lorebase.runs.records import Capabilities, RecipeRunRecord, RecipeRunResult
 from lorebase.workspace import Workspace
@@ -211,15 +218,18 @@ class KnowledgeBase:
             UnsupportedModeError: The snapshot cannot serve the mode; names those it can and what would unlock it.
             NotFoundError: Nothing was built yet.
             DependencyError: A store or a model did not answer; never an empty result instead.
+            IndexMismatchError: An index was lost; never an empty result instead.
         """
         snapshot = self.snapshot()
         try:
-            return await self._typed_query(snapshot, query, mode, top_k, where, settings)
-        except CorruptObjectError:
-            # The snapshot may have been cleaned away under a query that had begun; the one that is live now is whole.
+            found = await self._typed_query(snapshot, query, mode, top_k, where, settings)
+            if found.results or self.snapshot().snapshot_id == snapshot.snapshot_id:
+                return found
+        except (CorruptObjectError, IndexMismatchError):
             if self.snapshot().snapshot_id == snapshot.snapshot_id:
                 raise
-            return await self._typed_query(self.snapshot(), query, mode, top_k, where, settings)
+        # It was replaced or cleaned away under a query that had begun; the one that is live now is whole.
+        return await self._typed_query(self.snapshot(), query, mode, top_k, where, settings)
 
     async def ask(
         self, question: str, *, options: AskOptions | None = None, context: OperationContext[Any] | None = None
@@ -270,7 +280,10 @@ class KnowledgeBase:
             self._types = (snapshot.snapshot_id, SnapshotTypes(self.workspace.object_store, snapshot))
         types = self._types[1]
         types.check(where)
-        return await types.labelled(await self._query(snapshot, query, mode, top_k, where, settings))
+        found = await self._query(snapshot, query, mode, top_k, where, settings)
+        if not found.results:
+            await require_filled(self.workspace.index_store, snapshot)
+        return await types.labelled(found)
 
     async def _query(
         self, snapshot: Snapshot, query: str, mode: str, top_k: int, where: Filter, settings: ModeSettings | None
@@ -278,7 +291,7 @@ class KnowledgeBase:
         offered = Capabilities(queries=snapshot.queries, search_assets=snapshot.search_assets)
         require_mode(offered, mode, self.name, models=snapshot.recipe.get("models", ()))
         if mode == "graph_search":
-            return await self._graph_query(snapshot, query, top_k, where)
+            return await (await self._graph_retriever(snapshot)).graph_search(query, top_k=top_k, where=where)
         if mode in ENTRY_MODES:
             return await self._entries.query(snapshot, query, mode, top_k, where)
         base_mode = base_mode_of(snapshot.queries)
@@ -302,15 +315,6 @@ class KnowledgeBase:
         retriever = await self._retriever(snapshot, needs_vectors=needs_vectors, embedder=models.embeddings)
         search = _searches_of(retriever)[base_mode]
         return ModelSearcher(search, base_mode, models, lambda: self._languages.of(snapshot), settings)
-
-    async def _graph_query(self, snapshot: Snapshot, query: str, top_k: int, where: Filter) -> QueryResult:
-        retriever = await self._graph_retriever(snapshot)
-        found = await retriever.graph_search(query, top_k=top_k, where=where)
-        if found.results or self.snapshot().snapshot_id == snapshot.snapshot_id:
-            return found
-        # The graph may have been removed under a query that had begun; the one that is live now is whole.
-        retriever = await self._graph_retriever(self.snapshot())
-        return await retriever.graph_search(query, top_k=top_k, where=where)
 
     async def _graph_retriever(self, snapshot: Snapshot) -> GraphRetriever:
         graph = await snapshot_graph(self.workspace.graph_store, self.workspace.object_store, snapshot)

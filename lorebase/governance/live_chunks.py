@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import ColumnElement, Select, select
 
 from lorebase.documents.model import Chunk
 from lorebase.governance.chunk_manifest import CHUNK_COLUMNS, chunk_of
@@ -43,12 +43,28 @@ class LiveChunks:
         row_ids = [int(chunk_id) for chunk_id in chunk_ids if chunk_id.isascii() and chunk_id.isdecimal()]
         return await asyncio.to_thread(self._read, row_ids) if row_ids else {}
 
+    async def are_any(self) -> bool:
+        """Whether anything of the organisation is live in the base.
+
+        Raises:
+            UnavailableError: The database does not answer.
+        """
+        return await asyncio.to_thread(self._are_any)
+
+    def _are_any(self) -> bool:
+        with self._store.database.reading() as connection:
+            return connection.execute(self._live(chunks.c.id).limit(1)).first() is not None
+
     def _read(self, row_ids: Sequence[int]) -> dict[str, Chunk]:
-        query: Select[Any] = (
-            select(*CHUNK_COLUMNS)
+        query = self._live(*CHUNK_COLUMNS).where(chunks.c.id.in_(row_ids))
+        with self._store.database.reading() as connection:
+            return {str(row.id): chunk_of(row) for row in connection.execute(query)}
+
+    def _live(self, *columns: ColumnElement[Any]) -> Select[Any]:
+        return (
+            select(*columns)
             .join(releases, releases.c.active_revision_id == chunks.c.revision_id)
             .where(
-                chunks.c.id.in_(row_ids),
                 chunks.c.organ_id == self._organ_id,
                 chunks.c.base_id == self._base_id,
                 chunks.c.delete_flag == 0,
@@ -57,5 +73,3 @@ class LiveChunks:
                 releases.c.delete_flag == 0,
             )
         )
-        with self._store.database.reading() as connection:
-            return {str(row.id): chunk_of(row) for row in connection.execute(query)}

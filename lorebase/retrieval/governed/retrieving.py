@@ -6,7 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lorebase.errors import MalformedAnswerError, RetrievalTimeoutError, UnavailableError, UnsupportedModeError
+from lorebase.errors import (
+    IndexMismatchError,
+    MalformedAnswerError,
+    RetrievalTimeoutError,
+    UnavailableError,
+    UnsupportedModeError,
+)
 from lorebase.governance.bases import GovernedBase, GovernedBases
 from lorebase.governance.context import Capability, PrincipalContext
 from lorebase.governance.live_chunks import LiveChunks
@@ -57,6 +63,7 @@ class GovernedRetrieval:
             UnsupportedModeError: The base has no index for the mode.
             RetrievalTimeoutError: It took longer than the budget; never "no evidence" instead.
             DependencyError: Embedder, index, database or reranker did not answer; never "no evidence" instead.
+            IndexMismatchError: The index was lost; never "no evidence" instead.
         """
         context.require(Capability.READ)
         checked = checked_retrieval(request)
@@ -123,6 +130,8 @@ class GovernedRetrieval:
         if reranker is not None:
             width = max(min(self._settings.max_rerank_texts, reranker.max_texts), request.top_k)
         found = await searches[mode](request.query, top_k=width, where=where)
+        if not found.results:
+            await _require_filled(base, live, organ_id)
         return found.results if reranker is None else await self._reranked(reranker, found, request)
 
     async def _reranked(
@@ -184,6 +193,25 @@ def _best_mode(base: GovernedBase) -> GovernedMode:
             raise UnsupportedModeError(f"The base {base.base_id!r} has no index.", remedy="Add one to its recipe.")
         return "full_text_search"
     return "hybrid_search" if base.has_full_text else "vector_search"
+
+
+async def _require_filled(base: GovernedBase, live: LiveChunks, organ_id: int) -> None:
+    """Refuse a base whose indexes hold nothing of an organisation for which something is live.
+
+    Whatever is shown or hidden counts: who publishes switches it just now.
+    """
+    if not await live.are_any():
+        return
+    where = (Equals("organ_id", organ_id),)
+    for index in (base.vectors(), base.lexical()):
+        if index is not None and await index.count(where):
+            return
+    if await live.are_any():  # or it was taken offline meanwhile
+        raise IndexMismatchError(
+            f"The index of {base.base_id!r} is empty, and something is live: it was lost.",
+            remedy=f"Run `lorebase release reconcile {base.base_id}`.",
+            base_id=base.base_id,
+        )
 
 
 def _with_rerank_score(result: SearchResult, score: float) -> SearchResult:
