@@ -227,7 +227,7 @@ _connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
 
 _of_files: weakref.WeakValueDictionary[tuple[str, MilvusLimits, LittleWrites], EmbeddedConnection]
 _of_files = weakref.WeakValueDictionary()
-_open: set[EmbeddedConnection] = set()
+_holding: set[EmbeddedConnection] = set()
 """Those whose file is held: kept although every store of theirs is forgotten, because nobody else could open it."""
 _sharing = threading.Lock()
 
@@ -334,7 +334,7 @@ class EmbeddedConnection(_Connection):
 
     def _open(self) -> MilvusClient:
         address = self._server.start()
-        _open.add(self)
+        _holding.add(self)
         self._file.clean()
         self._counts.load()
         return MilvusClient(
@@ -349,7 +349,7 @@ class EmbeddedConnection(_Connection):
             self._count_again(self._client)
         super()._close()
         self._server.stop()
-        _open.discard(self)
+        _holding.discard(self)
         self._asked.clear()
         self._file.begin_anew()
 
