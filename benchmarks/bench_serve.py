@@ -15,6 +15,7 @@ import argparse
 import asyncio
 import os
 import random
+import re
 import signal
 import socket
 import statistics
@@ -26,6 +27,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import BinaryIO
 
 import httpx
 
@@ -51,6 +53,7 @@ sources: [{folder: documents}]
 models: {embedding: {provider: local}}
 procedures: [{use: hybrid_index, with: {max_tokens: 120}}]
 """
+_FAULT = re.compile(r"request \S+: (.+)")
 TOPICS = ("travel", "parking", "training", "laptops", "holidays", "visitors", "phones", "expenses")
 THINGS = ("form", "deadline", "manager", "budget", "request", "receipt", "exception", "report")
 
@@ -62,11 +65,13 @@ class Measured:
     Attributes:
         seconds: Time to each answer.
         statuses: Answers by status; failures of the connection by name.
+        faults: What the server's log says of requests that it could not serve.
         memory_bytes: Resident memory of the server and its children, once a second.
     """
 
     seconds: list[float] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
     memory_bytes: list[int] = field(default_factory=list)
     switches: int = 0
     builds: int = 0
@@ -169,10 +174,10 @@ def _resident_bytes(pid: int) -> int:
         return 0
 
 
-async def _lorebase(*arguments: str) -> Process:
+async def _lorebase(*arguments: str, log: BinaryIO | None = None) -> Process:
     return await asyncio.create_subprocess_exec(
         sys.executable, "-m", "apps.cli.main", *arguments,
-        env=os.environ | {"LOREBASE_API_SECRET": SECRET}, stdout=DEVNULL, stderr=DEVNULL,
+        env=os.environ | {"LOREBASE_API_SECRET": SECRET}, stdout=DEVNULL, stderr=log or DEVNULL,
     )  # fmt: skip
 
 
@@ -182,7 +187,8 @@ async def run(folder: Path, *, seconds: float, clients: int, items: int) -> None
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = await _lorebase("serve", "--port", str(port), "-w", str(folder / "workspace"))
+    with (folder / "log").open("wb") as log:
+        server = await _lorebase("serve", "--port", str(port), "-w", str(folder / "workspace"), log=log)
     limits = httpx.Limits(max_connections=clients + 2)
     try:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60, limits=limits) as client:
@@ -198,6 +204,7 @@ async def run(folder: Path, *, seconds: float, clients: int, items: int) -> None
     finally:
         server.send_signal(signal.SIGTERM)
         await server.wait()
+    measured.faults.update(_FAULT.findall((folder / "log").read_text()))
     show(measured, seconds, clients)
 
 
@@ -219,6 +226,8 @@ def show(measured: Measured, seconds: float, clients: int) -> None:
     print(f"{clients} clients for {seconds:g} s: {len(measured.seconds) / seconds:.0f} answers/s")
     print(f"p50 {cuts[49] * 1000:.0f} ms, p95 {cuts[94] * 1000:.0f} ms, p99 {cuts[98] * 1000:.0f} ms")
     print(f"answers: {dict(measured.statuses)}; {measured.switches} switches, {measured.builds} builds beside them")
+    for said, times in measured.faults.most_common():
+        print(f"  {times} times {said}")
     print(f"memory MB, once a second: {memory}")
 
 

@@ -63,9 +63,10 @@ class LongRun:
 
 
 def _place(line: str) -> str:
-    """`17 put knowledge_bases/chaos/objects/ab/...` to `put objects`."""
+    """`17 put knowledge_bases/chaos/objects/ab/...` to `put objects`; a probe's name is its own."""
     words = line.split()
     if not words[0].isdigit():
         return line
     parts = words[2].split("/")
-    return f"{words[1]} {parts[2] if len(parts) > 2 else words[2]}"
+    place = parts[2] if len(parts) > 2 else words[2]
+    return f"{words[1]} {'probe' if place.startswith('probe-') else place}"
