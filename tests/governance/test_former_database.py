@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import sqlite3
 from collections.abc import Iterator
-from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 from sqlalchemy import inspect, select
 
 from lorebase.adapters.databases import open_database
@@ -24,25 +21,16 @@ from lorebase.governance.model import FaqEntry
 from lorebase.governance.tables import items, metadata
 from lorebase.governance_import import import_governance
 from lorebase.workspace import Workspace
-from lorebase.workspace_config import DatabaseConfig, WorkspaceConfig
+from lorebase.workspace_config import WorkspaceConfig
 from tests.fakes.memory_index import MemoryIndexStore
 from tests.governance.conftest import address_on
+from tests.governance.importing import import_and_die, workspace_with
 from tests.governance.knowledge_world import KnowledgeWorld
 from tests.governance.world import AUTHOR
 
 KINDS = ["sqlite", "postgresql", "mariadb"]
 TEXT = "# Travel 差旅\n\nTravel reports are due on Friday. 差旅报告周五前交。🙂\n"
 Rows = dict[str, list[dict[str, Any]]]
-
-_PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__])
-
-
-def import_in(folder: Path, url: str, begins: Connection) -> None:
-    """Import in a process of its own."""
-    workspace = Workspace(folder, WorkspaceConfig(database=DatabaseConfig(url=SecretStr(url))))
-    begins.send(True)
-    import_governance(workspace)
 
 
 def rows_of(database: Database) -> Rows:
@@ -99,7 +87,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def workspace(folder: Path, url: str) -> Iterator[Workspace]:
     """The workspace, which has a database now."""
-    opened = Workspace(folder, WorkspaceConfig(database=DatabaseConfig(url=SecretStr(url))))
+    opened = workspace_with(folder, url)
     yield opened
     opened.database.close()
 
@@ -144,15 +132,7 @@ def test_an_import_that_is_killed_has_copied_everything_or_nothing_and_the_next_
     chance = Random(11)
     seen = []
     for _kill in range(8):
-        ours, theirs = _PROCESSES.Pipe()
-        process = _PROCESSES.Process(target=import_in, args=(folder, url, theirs))
-        process.start()
-        theirs.close()
-        ours.recv()
-        process.join(chance.uniform(0.0, 0.4))
-        process.kill()
-        process.join()
-        ours.close()
+        import_and_die(folder, url, chance.uniform(0.0, 0.4))
         migrate(workspace.database)
         seen.append(len(rows_of(workspace.database)["knowledge_item"]))
     if (folder / "lorebase.db").exists():
