@@ -9,10 +9,18 @@ from typing import Final, TypeVar
 
 import tenacity
 from sqlalchemy import Connection, Engine, MetaData, inspect, text
-from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, InternalError, OperationalError, ProgrammingError
+from sqlalchemy.exc import (
+    DatabaseError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    ProgrammingError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from lorebase.errors import TransactionUndoneError, UnavailableError
+from lorebase.errors import CorruptObjectError, TransactionUndoneError, UnavailableError
 
 WRITES: Final = "lorebase_writes"
 """Execution option of a connection that is going to write; whoever makes engines may begin its transactions so."""
@@ -65,6 +73,7 @@ class Database:
         Raises:
             TransactionUndoneError: The database gave up on a lock or a deadlock; nothing has changed.
             UnavailableError: The database does not answer.
+            CorruptObjectError: It is damaged, or its file is no database.
         """
         options = {WRITES: True}
         with self._translated(), self.engine.connect().execution_options(**options) as connection, connection.begin():
@@ -76,6 +85,7 @@ class Database:
 
         Raises:
             UnavailableError: The database does not answer.
+            CorruptObjectError: It is damaged, or its file is no database.
         """
         with self._translated(), self.engine.connect() as connection:
             yield connection
@@ -130,6 +140,13 @@ class Database:
             yield
         except (*_OUTAGES, PoolTimeoutError) as error:
             raise self._outage(error) from error
+        except DatabaseError as error:
+            if type(error) is not DatabaseError:
+                raise  # about the rows that were written: the caller knows them
+            raise CorruptObjectError(
+                f"The {self.name} is damaged, or its file is no database ({code_of(error)}).",
+                remedy="Put a backup in its place.",
+            ) from error
 
     def _outage(self, error: DBAPIError | PoolTimeoutError) -> UnavailableError:
         """The error to raise. What a driver says may name hosts and quote rows: only its kind and code are told."""

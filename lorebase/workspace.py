@@ -18,7 +18,7 @@ from lorebase.clock import Clock, SystemClock
 from lorebase.diagnosis.ports import ServiceProbe
 from lorebase.documents.parsing import ParserRegistry
 from lorebase.documents.sources import FileSystem
-from lorebase.errors import ConfigurationError
+from lorebase.errors import ConfigurationError, LorebaseError
 from lorebase.extraction.graph_ports import GraphStore
 from lorebase.index.ports import IndexStore
 from lorebase.models.chat import ChatModel
@@ -255,8 +255,11 @@ class Workspace:
         from lorebase.governance.store import Store  # noqa: PLC0415 (as above)
 
         migrate(self.database)
-        if left := self.topics_left_behind():
-            logger.warning("%s %s", left.message, left.remedy)
+        try:
+            if left := self.topics_left_behind():
+                logger.warning("%s %s", left.message, left.remedy)
+        except LorebaseError as error:
+            logger.warning("Whether %s holds governed topics is not known: %s", self.folder / DATABASE_FILE, error)
         ids = SnowflakeIds(self.clock, self.random.getrandbits(WORKER_BITS))
         store = Store(self.database, self.clock, ids, self.config.governance)
         rules = RegistrySourceTypes(self.registry_store, self.clock)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from lorebase.database import Database
 from lorebase.errors import ConflictError, NotFoundError
 from lorebase.governance.migrating import is_made, migrate
 from lorebase.governance.tables import items, metadata, tags
+from lorebase.registry.file_store import free_name_aside
 
 IMPORT_COMMAND: Final = "lorebase item import"
 _BATCH_ROWS: Final = 500
@@ -110,10 +110,7 @@ def put_aside(file: Path) -> Path | None:
     """Rename a database file that nobody has open; None where another process still has."""
     if any(file.with_name(f"{file.name}{suffix}").exists() for suffix in ("-wal", "-journal")):
         return None
-    names = (f"{file.name}.imported{f'-{number}' if number else ''}" for number in itertools.count())
-    aside = next(path for path in map(file.with_name, names) if not path.exists())
-    file.rename(aside)
-    return aside
+    return file.rename(free_name_aside(file))
 
 
 def _ids_in(database: Database) -> set[int]:

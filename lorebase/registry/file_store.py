@@ -112,9 +112,7 @@ class FileRegistryStore:
     def put_aside(self) -> Path:
         """Rename the file, and the backup with it, so that this registry is empty; gives the new name of the file."""
         with self._locked():
-            name = f"{self.path.name}.imported"
-            free = (f"{name}-{number}" if number else name for number in itertools.count())
-            aside = next(path for path in map(self.path.with_name, free) if not path.exists())
+            aside = free_name_aside(self.path)
             with contextlib.suppress(FileNotFoundError):  # another process was faster
                 self.path.replace(aside)
             with contextlib.suppress(FileNotFoundError):
@@ -266,3 +264,10 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def free_name_aside(path: Path) -> Path:
+    """The name that a file gets once everything of it was taken over: `NAME.imported`, numbered where that is taken."""
+    name = f"{path.name}.imported"
+    free = (f"{name}-{number}" if number else name for number in itertools.count())
+    return next(aside for aside in map(path.with_name, free) if not aside.exists())

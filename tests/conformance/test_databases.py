@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 
 from lorebase.adapters.databases import KEPT_CONNECTIONS, open_database
 from lorebase.database import UNDONE_TRIES, Database
-from lorebase.errors import TransactionUndoneError, UnavailableError
+from lorebase.errors import CorruptObjectError, TransactionUndoneError, UnavailableError
 from tests.governance.conftest import address_on
 
 SERVERS = ["postgresql", "mariadb"]
@@ -142,6 +142,20 @@ def test_a_writer_that_waited_too_long_for_a_lock_tries_again_a_few_times(databa
 
     assert len(tries) == (2 if is_freed else UNDONE_TRIES)
     assert counted(database) == [int(is_freed), 0]
+
+
+@pytest.mark.parametrize("content", [b"no database at all", b"SQLite format 3\x00" + b"garbage" * 99])
+def test_a_damaged_file_is_named_as_such_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "lorebase.db"
+    file.write_bytes(content)
+    opened = open_database(f"sqlite:///{file}")
+
+    for opening in (opened.reading, opened.transaction):
+        with pytest.raises(CorruptObjectError, match="relational database is damaged"), opening() as connection:
+            connection.execute(text("SELECT count(*) FROM sqlite_schema"))
+    opened.close()
+
+    assert file.read_bytes() == content
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)

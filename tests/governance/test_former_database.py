@@ -14,7 +14,7 @@ from sqlalchemy import inspect, select
 
 from lorebase.adapters.databases import open_database
 from lorebase.database import Database
-from lorebase.errors import ConfigurationError, ConflictError, NotFoundError
+from lorebase.errors import ConfigurationError, ConflictError, LorebaseError, NotFoundError
 from lorebase.governance.kinds import FeedbackKind
 from lorebase.governance.migrating import migrate
 from lorebase.governance.model import FaqEntry
@@ -126,6 +126,21 @@ def test_what_is_left_behind_is_told_with_the_command_that_takes_it_over_and_not
     assert workspace.topics_left_behind() is None
 
 
+@pytest.mark.parametrize("content", [b"garbage, and no database at all", b"SQLite format 3\x00" + b"garbage" * 99])
+def test_a_damaged_former_file_keeps_nobody_from_governing_in_the_database(
+    folder: Path, workspace: Workspace, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "lorebase.db").write_bytes(content)
+
+    with caplog.at_level(logging.WARNING):
+        workspace.open_governance().items.create(AUTHOR, base_id="handbook", knowledge_key="travel", title="差旅")
+    with pytest.raises(LorebaseError, match=r"no SQLite database|is damaged, or its file is no database"):
+        import_governance(workspace)
+
+    assert "lorebase.db holds governed topics is not known" in caplog.text
+    assert (folder / "lorebase.db").read_bytes() == content
+
+
 def test_an_import_that_is_killed_has_copied_everything_or_nothing_and_the_next_one_finishes_it(
     folder: Path, workspace: Workspace, url: str, former: Rows
 ) -> None:
@@ -134,11 +149,12 @@ def test_an_import_that_is_killed_has_copied_everything_or_nothing_and_the_next_
     for _kill in range(8):
         import_and_die(folder, url, chance.uniform(0.0, 0.4))
         migrate(workspace.database)
-        seen.append(len(rows_of(workspace.database)["knowledge_item"]))
+        seen.append(rows_of(workspace.database))
     if (folder / "lorebase.db").exists():
         import_governance(workspace)
 
-    assert set(seen) <= {0, len(former["knowledge_item"])}
+    nothing: Rows = {name: [] for name in former}
+    assert all(rows in (nothing, former) for rows in seen)
     assert rows_of(workspace.database) == former
 
 
