@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 WORKSPACE ?= .lorebase
-PYTEST_ARGS ?= -n auto --dist loadfile --no-loadscope-reorder
+PYTEST_ARGS ?= -n auto --dist loadfile
 STAMP := $(VENV)/.installed
 
 .PHONY: help setup demo test check format schemas lock chaos benchmarks sbom licences audit clean

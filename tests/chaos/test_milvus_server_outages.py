@@ -72,7 +72,7 @@ async def test_a_server_that_dies_while_an_index_is_written_leaves_a_base_that_t
         restarting.start()
 
     disturbed = await base.try_to_build(TEXTS)
-    assert log.read_text().count("the index server was killed") == 1
+    assert log.read_text().count("the index server was killed") == 1, disturbed.error
     if comes_back:
         restarting.join()
     else:

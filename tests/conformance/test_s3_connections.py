@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,13 +21,31 @@ from tests.fakes.workspace import FakeWorkspace, recipe_in, write_documents
 CALLERS = 80
 
 
+@pytest.fixture(autouse=True)
+def earlier(seaweedfs: str) -> Iterator[None]:
+    """Connections of earlier tests of this process, which may end whenever they like, are not counted."""
+    _EARLIER.update(_sockets(seaweedfs))
+    yield
+    _EARLIER.clear()
+
+
+_EARLIER: set[str] = set()
+
+
 def open_sockets(url: str) -> int:
-    """Connections of this process to a server, as the operating system lists them."""
+    """Connections of this process to a server that the test has opened."""
+    return len(_sockets(url) - _EARLIER)
+
+
+def _sockets(url: str) -> set[str]:
+    """Inodes of this process's connections to a server, as the operating system lists them."""
+    if not Path("/proc/self/net/tcp").exists():
+        return set()
     port = int(url.rpartition(":")[2])
     links = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     inodes = {found[1] for link in links if (found := re.fullmatch(r"socket:\[(\d+)\]", link))}
     fields = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
-    return sum(int(field[2].rpartition(":")[2], 16) == port and field[9] in inodes for field in fields)
+    return {field[9] for field in fields if int(field[2].rpartition(":")[2], 16) == port} & inodes
 
 
 def use_everything(store: S3ObjectStore) -> None:
