@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import multiprocessing
 import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from pymilvus import MilvusClient  # type: ignore[import-untyped]  # ships no types
+from pymilvus.exceptions import MilvusException  # type: ignore[import-untyped]  # ships no types
 
 from lorebase import KnowledgeBase
 from lorebase.adapters.milvus import MilvusIndexStore
 from lorebase.adapters.milvus.versions import require_full_text
 from lorebase.diagnosis.model import Diagnosis
-from lorebase.errors import ConfigurationError
-from lorebase.index.ports import EntityFields, TextEntity
+from lorebase.errors import ConfigurationError, UnavailableError
+from lorebase.index.ports import EntityFields, Equals, TextEntity, VectorEntity, VectorIndex
 from lorebase.runs.cleaning import clean_up
 from lorebase.runs.forgetting import forget_document
 from lorebase.runs.plan import plan_build
@@ -34,6 +39,24 @@ from tests.index.placed_base import OnStore, PlacedBase, new_name, on_server
 from tests.runs.snapshot_checks import GARDEN, HARBOUR, TOWER
 
 TOO_OLD = rf"version {VERSION}\S*, which has no full text; .* needs 2\.5 or newer"
+
+
+PROFILE = "0123456789abcdef"
+OF_BASE = (Equals("base_id", "base"),)
+READINGS: dict[str, Callable[[VectorIndex], Awaitable[object]]] = {
+    "count": lambda index: index.count(OF_BASE),
+    "search": lambda index: index.search(entity("a").vector, (), 5),
+    "fields": lambda index: index.fields(OF_BASE),
+    "delete": lambda index: index.delete(OF_BASE),
+    "switch": lambda index: index.set_searchable(["a"], searchable=False),
+}
+
+
+def entity(chunk_id: str) -> VectorEntity:
+    """A row whose vector no other letter has."""
+    angle = ord(chunk_id)
+    vector = np.array([math.cos(angle), math.sin(angle)], np.float32)
+    return VectorEntity(EntityFields(chunk_id, "d", "r", "base"), vector)
 
 
 async def live_through(life: PlacedBase) -> list[tuple[str, Any]]:
@@ -125,6 +148,54 @@ async def test_words_are_neither_written_nor_searched_on_a_server_that_they_woul
     assert await lexical.count(()) == 0
     await lexical.drop()
     await store.close()
+
+
+@pytest.mark.parametrize("reading", READINGS)
+async def test_a_collection_whose_maker_was_cut_off_before_its_index_is_read_as_empty_and_filled_by_the_next_write(
+    milvus: VectorStoreConfig, monkeypatch: pytest.MonkeyPatch, reading: str
+) -> None:
+    store, base = on_server(milvus), new_name()
+    index = store.vectors(base, PROFILE, 2)
+
+    def cut_off(*_args: object, **_named: object) -> None:
+        raise MilvusException(code=2, message="the connection was lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MilvusClient, "create_index", cut_off)
+        with pytest.raises(UnavailableError, match="the connection was lost"):
+            await index.upsert([entity("a")])
+    read = await READINGS[reading](index)
+    await index.upsert([entity("a"), entity("b")])
+
+    assert not read
+    assert await index.count(()) == 2
+    assert [found.chunk_id for found in await index.search(entity("b").vector, (), 5)] == ["b", "a"]
+    await index.drop()
+    await store.close()
+
+
+async def test_readers_of_an_index_that_others_are_just_making_see_what_is_in_it(milvus: VectorStoreConfig) -> None:
+    store, other_store, base = on_server(milvus), on_server(milvus), new_name()
+    read: list[int] = []
+
+    async def fill_and_read(number: int) -> int:
+        profile = f"{number:016x}"
+        index, same_index = store.vectors(base, profile, 2), other_store.vectors(base, profile, 2)
+        filling = asyncio.create_task(index.upsert([entity("a"), entity("b")]))
+        while not filling.done():
+            read.append(await same_index.count(()))
+        await filling
+        count = await same_index.count(())
+        await index.drop()
+        return count
+
+    counts = await asyncio.gather(*(fill_and_read(number) for number in range(12)))
+
+    assert counts == [2] * 12
+    assert set(read) <= {0, 2}
+    assert len(read) > 12
+    await store.close()
+    await other_store.close()
 
 
 async def test_governed_knowledge_is_published_rolled_back_and_taken_offline(

@@ -180,11 +180,19 @@ class Collection:
 
     def _finish(self) -> None:
         """Index and load a collection that was just made, or whose maker was stopped between these steps."""
+        if self._add_index():
+            self._load()
+
+    def _add_index(self) -> bool:
+        """Give the collection its index where nobody has yet; tells whether nobody had."""
         if self._connection.call(lambda client: client.list_indexes(self._name, timeout=self._timeout)):
-            return
+            return False
         index = self._index()
         # Of an empty collection the index is there at once; pymilvus would sleep half a second before it looks.
         self._connection.call(lambda client: client.create_index(self._name, index, sync=False, timeout=self._timeout))
+        return True
+
+    def _load(self) -> None:
         self._connection.call(lambda client: client.load_collection(self._name, timeout=self._timeout))
 
     def _check_dimensions(self) -> None:
@@ -295,11 +303,12 @@ class Collection:
         return self._ask(self._connection.call, ask) or []
 
     def _ask(self, call: Callable[[Callable[[MilvusClient], T]], T], request: Callable[[MilvusClient], T]) -> T | None:
-        """The answer; None where there is no collection. A released collection is loaded once."""
+        """The answer; None where there is no collection. One that is released, or only half made, is finished once."""
         try:
             return call(request)
         except CollectionNotFoundError:
             return None
         except CollectionNotLoadedError:
-            self._connection.call(lambda client: client.load_collection(self._name, timeout=self._timeout))
+            self._add_index()  # its maker may be at it now, or was stopped before it could
+            self._load()
             return call(request)

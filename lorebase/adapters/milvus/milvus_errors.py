@@ -16,8 +16,13 @@ from lorebase.errors import DependencyError, MalformedAnswerError, RefusedError,
 COLLECTION_NOT_FOUND = 100
 COLLECTION_NOT_LOADED = 101
 CONNECT_FAILED = 2
-UNAVAILABLE = frozenset({1, 2, 3, 4, 5, 8, 9})
-"""Not ready (also what pymilvus calls its own timeouts), no connection, memory, requests, internal, rate, quota."""
+UNAVAILABLE = frozenset({1, 2, 3, 4, 5, 8, 9, 11, 12})
+"""Not ready (also what pymilvus calls its own timeouts), no connection, memory, requests, internal, rate, quota, clock
+that lags, resources."""
+
+BEING_RECOVERED = frozenset({103, 106, 202, 401, 501, 503, 505, 507, 601, 602, 604, 901, 902, 903, 905, 1001, 1302})
+"""A part of the server died or is not there yet, and another one takes over what it held: collections and partitions
+that are still being loaded, replicas, channels, segments and nodes that are away, its storage and its queue."""
 
 UNAVAILABLE_STATUS = frozenset(
     {
@@ -78,4 +83,6 @@ def unavailable(said: str, name: str) -> UnavailableError:
 def _is_passing(error: MilvusException | grpc.RpcError, code: object, said: str) -> bool:
     if isinstance(error, REFUSED_BY_CLIENT) or code in REFUSED_STATUS or "auth check failure" in said:
         return False
-    return code in UNAVAILABLE or code in UNAVAILABLE_STATUS or "timeout" in said
+    if getattr(error, "retriable", False):  # the server's own word
+        return True
+    return code in UNAVAILABLE | BEING_RECOVERED or code in UNAVAILABLE_STATUS or "timeout" in said
