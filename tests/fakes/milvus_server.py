@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,9 +22,6 @@ import pytest
 IN_NAMESPACE = Path(__file__).with_name("milvus_in_namespace.py")
 NAMESPACES = ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork")
 START_SECONDS = 200.0
-SESSION_SECONDS = 6.0
-"""So long the next server takes parts of a killed one for alive: what `milvus_in_namespace` sets, and a second."""
-
 VERSION = "2.3.5"
 
 
@@ -42,7 +38,6 @@ class MilvusServer:
         _require_namespaces()
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
-        self._was_killed = False
         # Bound and never listening: nobody else gets the port while the server is away, and clients are refused.
         self._reserved = _bound(0)
         self._port: int = self._reserved.getsockname()[1]
@@ -53,10 +48,7 @@ class MilvusServer:
         return f"http://127.0.0.1:{self._port}"
 
     def start(self) -> None:
-        """Start it, and wait until it says that it is healthy; after a kill until its dead parts count as dead, too.
-
-        Until then it may hand collections to them, and refuse what was meant for those.
-        """
+        """Start it, and wait until it says that it is healthy."""
         ready, to_us = os.pipe()
         with _bound(self._port) as listening, (self._folder / "log").open("ab") as log:
             listening.listen(64)
@@ -70,9 +62,6 @@ class MilvusServer:
                 self.kill()
                 pytest.fail(f"Milvus did not start: {(self._folder / 'log').read_text(errors='replace')[-2000:]}")
 
-        if self._was_killed:
-            time.sleep(SESSION_SECONDS)
-
     def kill(self) -> None:
         """Kill it as a machine that is lost does; its data stay."""
         if self._process is None:
@@ -81,7 +70,6 @@ class MilvusServer:
             with suppress(ProcessLookupError):  # a test killed it just now
                 os.kill(pid, signal.SIGKILL)
         process, self._process = self._process, None
-        self._was_killed = True
         assert process.stdin is not None
         process.stdin.close()
         process.wait(START_SECONDS)
