@@ -1,4 +1,7 @@
-"""How well the query modes find the right paragraph on XQuAD: English, Chinese, and Chinese questions over English.
+"""How well the query modes find the right paragraph on XQuAD.
+
+English, Chinese, Chinese questions over English, and Chinese questions as they are written in Taiwan (OpenCC:
+traditional characters, other words for some things) over paragraphs in simplified characters.
 
     LOREBASE_TEST_DATA=... python -m benchmarks.bench_quality [--questions 1190] [--model NAME] [--answerable-only]
         [--modes-only] [--workspace FILE --chat ENDPOINT/MODEL --rerank ENDPOINT/MODEL]
@@ -25,6 +28,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from opencc import OpenCC
+
 from lorebase.clock import SystemClock
 from lorebase.evaluation.contents import read_contents
 from lorebase.evaluation.data_sets import load_data_set
@@ -39,7 +44,7 @@ from lorebase.workspace import Workspace
 from lorebase.workspace_config import WorkspaceConfig, load_config
 
 BASE_MODES = ("vector_search", "full_text_search", "hybrid_search")
-PAIRS = (("en", "en"), ("zh", "zh"), ("zh", "en"))
+PAIRS = (("en", "en"), ("zh", "zh"), ("zh", "en"), ("zh-TW", "zh"))
 RECIPE = """
 name: xquad-{language}
 sources: [{{folder: {language}}}]
@@ -117,6 +122,14 @@ def read_xquad(path: Path) -> tuple[dict[str, str], list[Question]]:
     return paragraphs, questions
 
 
+def ask(questions: dict[str, list[Question]], language: str, asked: list[Question]) -> None:
+    """Note what is asked in a language; Chinese questions as they are written in Taiwan, too."""
+    questions[language] = asked
+    if language == "zh":
+        written = OpenCC("s2twp").convert
+        questions["zh-TW"] = [Question(written(question.text), question.document) for question in asked]
+
+
 async def measure(base: KnowledgeBase, questions: list[Question], mode: str) -> tuple[float, float]:
     """Recall@5 and MRR@10 over the questions, by document."""
     found, reciprocal = 0, 0.0
@@ -186,7 +199,7 @@ async def run_answerability(
         file = data / "xquad" / f"xquad.{language}.json"
         paragraphs, asked = read_xquad(file)
         odd = [question for question in asked if int(question.article) % 2]
-        questions[language] = random.Random(0).sample(odd, min(count, len(odd)))
+        ask(questions, language, random.Random(0).sample(odd, min(count, len(odd))))
         held = {name: text for name, text in paragraphs.items() if int(name[:2]) % 4 in {0, 1}}
         base = await build(held, f"{language}-half", folder, models)
         verdicts = await half_missing(base, of_odd_articles(load_data_set(file), count))
@@ -205,7 +218,7 @@ async def run(data: Path, folder: Path, options: argparse.Namespace) -> None:
     for language in ("en", "zh"):
         paragraphs, asked = read_xquad(data / "xquad" / f"xquad.{language}.json")
         bases[language] = await build(paragraphs, language, folder, models)
-        questions[language] = random.Random(0).sample(asked, min(options.questions, len(asked)))
+        ask(questions, language, random.Random(0).sample(asked, min(options.questions, len(asked))))
     if not options.answerable_only:
         await run_modes(bases, questions)
     if not options.modes_only:

@@ -8,6 +8,8 @@ from functools import lru_cache
 import regex
 import snowballstemmer  # type: ignore[import-untyped]  # ships no types
 
+from lorebase.characters import simplified
+
 UNSPACED_SCRIPTS = ("Han", "Hiragana", "Katakana", "Hangul", "Thai", "Lao", "Khmer", "Myanmar")
 """Scripts in which a space does not part words, or parts them too rarely to search by."""
 
@@ -19,8 +21,9 @@ _RUN = regex.compile(rf"(?P<unspaced>[{_UNSPACED}][{_UNSPACED}\p{{M}}]*)|(?P<wor
 def passage_words(text: str) -> list[str]:
     """Words under which a passage is found, in reading order.
 
-    Letters are folded (NFKC, case), English endings taken off (Snowball). A run of an unspaced script gives each of
-    its characters and each pair of neighbours, so that any stretch of it can be found without a dictionary.
+    Letters are folded (NFKC, case, traditional Chinese to simplified), English endings taken off (Snowball). A run of
+    an unspaced script gives each of its characters and each pair of neighbours, so that any stretch of it can be found
+    without a dictionary.
     """
     return [word for run, unspaced in _runs(text) for word in ([*run, *_pairs(run)] if unspaced else [_stem(run)])]
 
@@ -33,9 +36,19 @@ def query_words(text: str) -> list[str]:
     return [word for run, unspaced in _runs(text) for word in (_pairs(run) or [run] if unspaced else [_stem(run)])]
 
 
-def _runs(text: str) -> list[tuple[str, bool]]:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return [(match.group(), match.lastgroup == "unspaced") for match in _RUN.finditer(folded)]
+def lookup_words(text: str) -> list[str]:
+    """`query_words`, and the same in the characters of the query: rows of before these were folded hold such words."""
+    words = query_words(text)
+    known = set(words)
+    written = [pair for run, unspaced in _runs(text, folds=False) if unspaced for pair in _pairs(run) or [run]]
+    return words + [word for word in written if word not in known]
+
+
+def _runs(text: str, *, folds: bool = True) -> list[tuple[str, bool]]:
+    text = unicodedata.normalize("NFKC", text).casefold()
+    if folds:
+        text = simplified(text)
+    return [(match.group(), match.lastgroup == "unspaced") for match in _RUN.finditer(text)]
 
 
 def _pairs(run: str) -> list[str]:

@@ -8,8 +8,7 @@ this to was were what when where which who whom whose whi with
 """
 
 _CHINESE = """
-什么 哪些 哪个 哪里 哪种 哪一 哪位 多少 少个 几个 为什 怎么 怎样 如何 是谁 谁是 何时 是什 是哪 么时 时候 有多 吗 呢
-甚麼 什麼 為什 怎麼 哪裡 哪裏 麼時 時候 誰是 是誰 幾個 何時 少個
+什么 哪些 哪个 哪里 哪种 哪一 哪位 多少 少个 几个 为什 怎么 怎样 如何 是谁 谁是 何时 是什 是哪 么时 时候 有多 吗 呢 甚么
 """
 
 QUESTION_WORDS = frozenset(f"{_ENGLISH} {_CHINESE}".split())

@@ -6,8 +6,9 @@ import unicodedata
 
 import regex
 
+from lorebase.characters import simplified
 from lorebase.extraction.resolution_forms import name_tokens
-from lorebase.retrieval.question_words import LONGEST, NAMELESS, SIMPLIFIED
+from lorebase.retrieval.question_words import LONGEST, NAMELESS
 
 _ACRONYM = regex.compile(r"(?<![\p{Latin}\p{N}])(?!OK(?!\p{Latin}))\p{Lu}{2,}(?![\p{Latin}\p{N}])")
 
@@ -26,7 +27,7 @@ def names_subject(question: str) -> bool:
     text = unicodedata.normalize("NFKC", question)
     if _ACRONYM.search(text) and any(one.isalpha() and not one.isupper() for one in text):
         return True
-    tokens = name_tokens(text.translate(SIMPLIFIED))
+    tokens = name_tokens(simplified(text))
     reached = {0}  # ends of stretches from the beginning that such words make up
     for start in range(len(tokens)):
         if start in reached:

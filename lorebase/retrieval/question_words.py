@@ -65,13 +65,6 @@ _CHINESE_DOCUMENTS = "数据库 数据集 文集 集合 库 资料 文档 文件
 _CHINESE_INSIDE = "里 中 内 里面 里头"
 _CHINESE_TELLING = "讲 说 介绍 包含 包括 收录 涉及 涵盖 主要 关于 的内容 有什么"
 
-_TRADITIONAL = "這個們麼嗎誰還沒別會給讓請說講問幹來與關於對資庫檔語見謝樣點裡裏兒為"
-_SIMPLIFIED = "这个们么吗谁还没别会给让请说讲问干来与关于对资库档语见谢样点里里儿为"
-_TRADITIONAL_TOO = "數據書幫應該釋總結詳細體過嘍麻煩內頭題況節簡實後條"
-_SIMPLIFIED_TOO = "数据书帮应该释总结详细体过喽麻烦内头题况节简实后条"
-SIMPLIFIED = str.maketrans(_TRADITIONAL + _TRADITIONAL_TOO, _SIMPLIFIED + _SIMPLIFIED_TOO)
-"""Traditional characters that stand in these words, to the simplified ones in which they are written here."""
-
 
 def _phrases() -> Iterator[str]:
     yield from (*_ENGLISH_WORDS.split(), *_CHINESE_WORDS.split())

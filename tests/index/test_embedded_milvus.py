@@ -33,7 +33,7 @@ import asyncio, sys, time
 from pathlib import Path
 import numpy as np
 from lorebase.adapters.milvus import MilvusIndexStore
-from lorebase.index.ports import EntityFields, VectorEntity
+from lorebase.index.ports import EntityFields, TextEntity, VectorEntity
 
 async def main():
     store = MilvusIndexStore.in_folder(Path(sys.argv[1]))
@@ -89,6 +89,19 @@ async def test_after_a_kill_the_file_is_free_and_every_written_row_is_there(tmp_
 
         assert await store.vectors("base", "p" * 32, 2).count(()) == 500
     await store.close()
+
+
+async def test_words_that_were_written_before_characters_were_folded_are_found_as_they_are_written(
+    store: MilvusIndexStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = store.lexical("base")
+    with monkeypatch.context() as before:
+        before.setattr("lorebase.index.words.simplified", lambda text: text)
+        await index.upsert([TextEntity(EntityFields("old", "d", "r", "b"), "圖書館")])
+    await index.upsert([TextEntity(EntityFields("new", "d", "r", "b"), "圖書館的燈塔")])
+
+    assert {found.chunk_id for found in await index.search("圖書館", (), 5)} == {"old", "new"}
+    assert [found.chunk_id for found in await index.search("图书馆", (), 5)] == ["new"]
 
 
 async def test_a_closed_store_lets_another_process_in_at_once(tmp_path: Path, store: MilvusIndexStore) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from opencc import OpenCC
 
 from lorebase.adapters.milvus import MilvusIndexStore
 from lorebase.index.ports import EntityFields, TextEntity
@@ -15,11 +17,16 @@ DATA = os.environ.get("LOREBASE_TEST_DATA", "")
 
 
 @pytest.mark.skipif(not DATA, reason="LOREBASE_TEST_DATA is not set")
-@pytest.mark.parametrize("language", ["en", "zh"])
-async def test_full_text_search_finds_the_answering_paragraph(tmp_path: Path, language: str) -> None:
+@pytest.mark.parametrize(("language", "written"), [("en", str), ("zh", str), ("zh", OpenCC("s2twp").convert)])
+async def test_full_text_search_finds_the_answering_paragraph(
+    tmp_path: Path, language: str, written: Callable[[str], str]
+) -> None:
+    """The last: questions as people in Taiwan write them, over paragraphs in simplified characters."""
     content = json.loads((Path(DATA) / "xquad" / f"xquad.{language}.json").read_text(encoding="utf-8"))
     paragraphs = [paragraph for article in content["data"] for paragraph in article["paragraphs"]]
-    questions = [(qa["question"], f"c{at}") for at, paragraph in enumerate(paragraphs) for qa in paragraph["qas"]][::2]
+    questions = [
+        (written(qa["question"]), f"c{at}") for at, paragraph in enumerate(paragraphs) for qa in paragraph["qas"]
+    ][::2]
     store = MilvusIndexStore.in_folder(tmp_path)
     index = store.lexical("xquad")
     await index.upsert(

@@ -20,7 +20,7 @@ from lorebase.adapters.milvus.rows import FLOAT_BYTES, check_vector, text_row, v
 from lorebase.errors import UsageError
 from lorebase.ids import is_slug
 from lorebase.index.ports import Candidate, EntityFields, EntityKind, Filter, TextEntity, VectorEntity
-from lorebase.index.words import query_words
+from lorebase.index.words import lookup_words
 
 
 class MilvusIndexStore:
@@ -186,7 +186,7 @@ class MilvusLexicalIndex(_MilvusIndex):
 
     async def search(self, text: str, where: Filter, limit: int) -> list[Candidate]:
         """The best entities by BM25; none for a text without words."""
-        words = " ".join(query_words(text))
+        words = " ".join(lookup_words(text))
         if not words:
             return []
         await self.require_supported()

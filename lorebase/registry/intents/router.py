@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from lorebase.characters import simplified
 from lorebase.errors import DependencyError
 from lorebase.registry.intents.predicates import PREDICATES, Predicate, PredicateFacts, facts_of, predicate_named
 from lorebase.registry.intents.rules import ASKS_HOW, COMMANDS, FORBIDS, QUESTION, SPECIAL_QUESTIONS, IntentRule
@@ -88,7 +89,7 @@ async def route(text: str, model: IntentModel | None = None) -> Intent:
 
 
 def _plain(text: str) -> str:
-    shortened = unicodedata.normalize("NFKC", text[:LOOKED_AT_CHARS]).casefold()
+    shortened = simplified(unicodedata.normalize("NFKC", text[:LOOKED_AT_CHARS]).casefold())
     return re.sub(r"\s+", " ", shortened).strip()
 
 

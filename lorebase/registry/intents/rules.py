@@ -1,6 +1,7 @@
-"""Rules that tell an intent by its words, English and Chinese, as data. Texts are compared in NFKC and lower case.
+"""Rules that tell an intent by its words, English and Chinese, as data.
 
-Patterns span at most forty characters between two words, so that they stay in one clause and end in linear time.
+Texts are compared in NFKC, lower case and simplified characters. Patterns span at most forty characters between two
+words, so that they stay in one clause and end in linear time.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ _THING = (
     r"(?:files?|documents?|docs?|pdfs?|folders?|director(?:y|ies)|pages?|urls?|links?|sources?|manuals?|polic(?:y|ies)|"
     r"handbooks?|reports?|spreadsheets?|tables?|notes?|\S+\.(?:pdf|docx?|xlsx?|pptx?|md|txt|csv|html?)|https?://\S+)"
 )
-_ZH_THING = r"(?:文件|文档|文檔|资料|資料|文件夹|目录|网页|網頁|链接|连接|来源|來源|源|手册|制度|报告|报表|表格|pdf|\S+\.(?:pdf|docx?|xlsx?|pptx?|md|txt|csv|html?)|https?://\S+)"
+_ZH_THING = r"(?:文件|文档|资料|文件夹|目录|网页|链接|连接|来源|源|手册|制度|报告|报表|表格|pdf|\S+\.(?:pdf|docx?|xlsx?|pptx?|md|txt|csv|html?)|https?://\S+)"
 _BASE = r"(?:knowledge(?: ?base)?|base|index(?:es)?|graph|vectors?|embeddings|wiki)"
-_ZH_BASE = r"(?:知识库|知識庫|知识|索引|图谱|圖譜|向量|知识图谱)"
+_ZH_BASE = r"(?:知识库|知识|索引|图谱|向量|知识图谱)"
 _CARDS = r"(?:(?:wiki|knowledge) )?(?:cards?|wiki pages?)"
-_ZH_CARDS = r"(?:知识卡片|知識卡片|wiki ?卡片?|卡片|知识卡|词条|詞條)"
+_ZH_CARDS = r"(?:知识卡片|wiki ?卡片?|卡片|知识卡|词条)"
 
 COMMANDS: Final = (
     _rule(
@@ -51,7 +52,7 @@ COMMANDS: Final = (
     ),
     _rule(
         "提议卡片", Predicate.PROPOSE_WIKI_CARDS,
-        rf"(?:提议|提議|建议|建議|起草|生成|整理|写|寫|沉淀|总结|總結|新建|创建|做)(?!.{{0,12}}(?:什么|吗)){_ZH_GAP}{_ZH_CARDS}",
+        rf"(?:提议|建议|起草|生成|整理|写|沉淀|总结|新建|创建|做)(?!.{{0,12}}(?:什么|吗)){_ZH_GAP}{_ZH_CARDS}",
     ),
     _rule(
         "rebuild", Predicate.REBUILD_KNOWLEDGE,
@@ -64,7 +65,7 @@ COMMANDS: Final = (
     ),
     _rule(
         "重建", Predicate.REBUILD_KNOWLEDGE,
-        rf"(?:重建|重新(?:构建|建立|编译|生成|建|索引|编制|構建)|重构|刷新|重編){_ZH_GAP}{_ZH_BASE}|{_ZH_BASE}(?:重建|重新(?:构建|编译|生成|建)|刷新)",
+        rf"(?:重建|重新(?:构建|建立|编译|生成|建|索引|编制)|重构|刷新|重编){_ZH_GAP}{_ZH_BASE}|{_ZH_BASE}(?:重建|重新(?:构建|编译|生成|建)|刷新)",
     ),
     _rule(
         "send", Predicate.SEND_MESSAGE,
@@ -74,8 +75,8 @@ COMMANDS: Final = (
     ),
     _rule(
         "发送", Predicate.SEND_MESSAGE,
-        r"(?:发送|發送|发给|發給|发到|發到|转发|轉發|通知|告诉(?!我)|告訴(?!我))(?!.{0,6}(?:是什么|制度|规定))|(?:发|發)(?:一?封|一?条|个)?"
-        r"(?:邮件|郵件|消息|信息|短信|微信)|把.{1,30}(?:发|發)(?:给|給|到)",
+        r"(?:发送|发给|发到|转发|通知|告诉(?!我))(?!.{0,6}(?:是什么|制度|规定))|发(?:一?封|一?条|个)?"
+        r"(?:邮件|消息|信息|短信|微信)|把.{1,30}发(?:给|到)",
     ),
     _rule(
         "export", Predicate.EXPORT_ARTIFACT,
@@ -84,7 +85,7 @@ COMMANDS: Final = (
     ),
     _rule(
         "导出", Predicate.EXPORT_ARTIFACT,
-        r"导出|導出|匯出|(?:下载|下載)(?:一下|成|为|到|这|该|本|.{0,10}(?:手册|报告|报表|文档|文件|卡片|结果))|(?:保存|存|另存)(?:成|为|到)|输出(?:成|为)",
+        r"导出|汇出|下载(?:一下|成|为|到|这|该|本|.{0,10}(?:手册|报告|报表|文档|文件|卡片|结果))|(?:保存|存|另存)(?:成|为|到)|输出(?:成|为)",
     ),
     _rule(
         "add source", Predicate.ADD_SOURCE,
@@ -92,14 +93,14 @@ COMMANDS: Final = (
     ),
     _rule(
         "添加来源", Predicate.ADD_SOURCE,
-        rf"(?:添加|新增|增加|加入|导入|導入|匯入|上传|上傳|录入|收录|收錄|入库|加载){_ZH_GAP}{_ZH_THING}"
-        rf"|把(?=.{{0,60}}(?:{_ZH_THING}|{_ZH_BASE})).{{0,50}}?(?:加入|加到|添加到|导入|導入|上传|上傳|放进|放到|收进|收录|录入|入库)",
+        rf"(?:添加|新增|增加|加入|导入|汇入|上传|录入|收录|入库|加载){_ZH_GAP}{_ZH_THING}"
+        rf"|把(?=.{{0,60}}(?:{_ZH_THING}|{_ZH_BASE})).{{0,50}}?(?:加入|加到|添加到|导入|上传|放进|放到|收进|收录|录入|入库)",
     ),
 )  # fmt: skip
 """Orders. They count only in a text that orders: one that asks how to do something is a question."""
 
 SPECIAL_QUESTIONS: Final = (
-    _rule("babel", Predicate.QUERY_BABEL_DATA, r"\bbabel\b|巴别|巴別"),
+    _rule("babel", Predicate.QUERY_BABEL_DATA, r"\bbabel\b|巴别"),
     _rule(
         "connections", Predicate.QUERY_GRAPH,
         r"\b(?:knowledge )?graph\b|\b(?:related|connected|linked) (?:to|with)\b|\b(?:relation|relationship"
@@ -109,7 +110,7 @@ SPECIAL_QUESTIONS: Final = (
     ),
     _rule(
         "关系", Predicate.QUERY_GRAPH,
-        r"图谱|圖譜|(?:之间|之間|和|与|跟|與).{0,16}(?:关系|關係|关联|關聯|联系|聯繫|路径)|有(?:什么|哪些|何|什麼)(?:关系|关联|联系|關係|關聯)"
+        r"图谱|(?:之间|和|与|跟|与).{0,16}(?:关系|关联|联系|路径)|有(?:什么|哪些|何|什么)(?:关系|关联|联系)"
         r"|上下游|依赖(?:于)?(?:哪些|什么|谁)|(?:哪些|什么).{0,10}依赖|相关联的|邻居节点",
     ),
     _rule(
@@ -122,8 +123,8 @@ SPECIAL_QUESTIONS: Final = (
     ),
     _rule(
         "元数据", Predicate.QUERY_METADATA,
-        r"元数据|元資料|(?:多少|几)(?:个|篇|份|张|条|種|种)?(?:文档|文檔|文件|资料|卡片|来源|知识库|切片|分块)|(?<!需要)(?<!准备)(?<!提交)(?:哪些|列出|有哪几)[^能可会由被需应必]{0,8}"
-        r"(?:文档|文檔|文件|资料|卡片|来源|知识库|源类型|卡片类型)(?!.{0,8}(?:提到|说|规定|要求|需要))|(?:最近|上次|最后|什么时候|何时).{0,16}"
+        r"元数据|元资料|(?:多少|几)(?:个|篇|份|张|条|种)?(?:文档|文件|资料|卡片|来源|知识库|切片|分块)|(?<!需要)(?<!准备)(?<!提交)(?:哪些|列出|有哪几)[^能可会由被需应必]{0,8}"
+        r"(?:文档|文件|资料|卡片|来源|知识库|源类型|卡片类型)(?!.{0,8}(?:提到|说|规定|要求|需要))|(?:最近|上次|最后|什么时候|何时).{0,16}"
         r"(?:更新|构建|重建|导入|上传|入库|添加)|(?:谁|哪位).{0,4}(?:上传|添加|导入)|版本历史",
     ),
     _rule(
@@ -136,7 +137,7 @@ SPECIAL_QUESTIONS: Final = (
     ),
     _rule(
         "原文", Predicate.QUERY_SOURCE_TRUTH,
-        r"原文|原话|原話|原始(?:文档|文件|资料|文檔|材料)|出处|出處|(?:哪个|哪份|哪篇|哪一页|哪里|哪裡|哪一条|哪些).{0,14}(?:写|寫|提到|规定|说|記載|记载)"
+        r"原文|原话|原始(?:文档|文件|资料|材料)|出处|(?:哪个|哪份|哪篇|哪一页|哪里|哪一条|哪些).{0,14}(?:写|提到|规定|说|记载)"
         r"|一字不差|逐字|来源是(?:哪|什么)|引用原句",
     ),
 )  # fmt: skip
@@ -147,9 +148,9 @@ QUESTION: Final = re.compile(
     r"|should|must|will|would|"
     r"explain|describe|define|tell me|search|find|look up|show|give me|list|summari[sz]e|compare|i (?:want|need"
     r"|would like) to know)\b"
-    r"|什么|什麼|怎么|怎麼|怎样|怎樣|如何|为什么|為什麼|为何|哪|谁|誰|多少|几(?:天|个|次|年|月|点|级)|吗|嗎|呢|是否|能否|能不能|可不可以|可否"
-    r"|有没有|有沒有|关于.{1,20}的(?:规定|制度|要求|政策|说明)|^(?:请|請|帮我|幫我|请帮我|麻烦){0,2}(?:查|查询|查一下|搜索|搜一下|检索|检索一下|介绍|解释|说明|介紹|解釋|說明"
-    r"|对比|比较|请问|請問)|定义|定義|含义|区别"
+    r"|什么|怎么|怎样|如何|为什么|为何|哪|谁|多少|几(?:天|个|次|年|月|点|级)|吗|呢|是否|能否|能不能|可不可以|可否"
+    r"|有没有|关于.{1,20}的(?:规定|制度|要求|政策|说明)|^(?:请|帮我|请帮我|麻烦){0,2}(?:查|查询|查一下|搜索|搜一下|检索|检索一下|介绍|解释|说明|介绍|解释|说明"
+    r"|对比|比较|请问)|定义|含义|区别"
 )
 """Texts that ask at all."""
 
@@ -160,13 +161,13 @@ ASKS_HOW: Final = re.compile(
     r"|describe|tell me)"
     r"|(?:can|could|may|should|must) (?:i|we|one|anyone|employees)|show me (?:how|where)|i (?:want|need"
     r"|would like) to know)\b"
-    r"|什么|什麼|怎么|怎麼|怎样|怎樣|如何|为什么|為什麼|为何|哪|谁|誰|多少|是否|有没有|有沒有|步骤|流程|请问|請問|区别"
-    r"|关于.{1,20}的(?:规定|制度|要求|政策|说明)|(?:了|过|的)(?:吗|嗎|没|沒)"
+    r"|什么|怎么|怎样|如何|为什么|为何|哪|谁|多少|是否|有没有|步骤|流程|请问|区别"
+    r"|关于.{1,20}的(?:规定|制度|要求|政策|说明)|(?:了|过|的)(?:吗|没)"
 )
 """Texts that ask about something, so that the orders that they name are not given."""
 
 FORBIDS: Final = re.compile(
     r"\b(?:do not|don't|don’t|never|stop|cancel|not to|without|instead of|no need to|should(?:n't| not))\b"
-    r"|不要|别(?!的|人|名|处)|不用|不必|无需|無需|禁止|取消|停止|先不|不准"
+    r"|不要|别(?!的|人|名|处)|不用|不必|无需|禁止|取消|停止|先不|不准"
 )
 """Texts that turn an order down: not clear what they want instead."""

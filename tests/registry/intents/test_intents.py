@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opencc import OpenCC
 
 from lorebase.errors import UnavailableError
 from lorebase.registry.intents import (
@@ -227,6 +228,11 @@ def test_data_of_the_external_platform_are_recognised_and_not_supported() -> Non
 @pytest.mark.parametrize("text", ["ＲＥＢＵＩＬＤ　ｔｈｅ　ｉｎｄｅｘ", "REBUILD\n\tTHE INDEX", " rebuild the index! "])
 def test_width_case_and_blanks_make_no_difference(text: str) -> None:
     assert route_by_rules(text).predicate == "rebuild_knowledge"
+
+
+@pytest.mark.parametrize(("text", "predicate"), [(text, of) for text, of in TABLE if not text.isascii()])
+def test_an_utterance_in_traditional_characters_is_told_as_in_simplified_ones(text: str, predicate: str) -> None:
+    assert route_by_rules(OpenCC("s2t").convert(text)).predicate == predicate
 
 
 def test_every_rule_has_a_name_of_its_own_and_every_predicate_a_rule() -> None:
