@@ -155,10 +155,26 @@ _ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=200) | st
 @settings(max_examples=300, deadline=None)
 @given(text=_ANY_TEXT)
 def test_counting_word_by_word_gives_what_the_model_sees(sentence_encoder: SentenceEncoderEngine, text: str):
-    seen = sentence_encoder._encode(text, add_bos=False, add_eos=False)
+    seen = sentence_encoder._encode(sentence_encoder._passable(text), add_bos=False, add_eos=False)
 
     invisible = not sentence_encoder._model._tokenizer._normalizer.normalize(text)
     assert sentence_encoder.count_tokens(text) == (0 if invisible else len(seen))
+
+
+def test_traditional_chinese_is_read_as_simplified_and_japanese_as_it_is(sentence_encoder: SentenceEncoderEngine):
+    texts = ["圖書館幾點開門？", "图书馆几点开门？", "図書館は東門の隣です", "图书馆は东门の邻です"]
+
+    traditional, same, japanese, chinese_forms = sentence_encoder.embed(texts, is_query=True)
+
+    assert np.array_equal(traditional, same)
+    assert not np.allclose(japanese, chinese_forms, atol=0.01)
+    assert sentence_encoder.count_tokens(texts[0]) == sentence_encoder.count_tokens(texts[1])
+
+
+def test_how_texts_are_prepared_is_part_of_the_vector_space():
+    profiles = {name: model.profile() for name, model in LOCAL_MODELS.items() if name != "multilingual-e5-small"}
+
+    assert [profile.model_version.split()[-1] for profile in profiles.values()] == ["simplified"]
 
 
 @settings(max_examples=100, deadline=None)
@@ -190,7 +206,7 @@ def test_counts_of_real_paragraphs_are_exact_and_monotone(sentence_encoder: Sent
 
     for paragraph in paragraphs:
         assert sentence_encoder.count_tokens(paragraph) == len(
-            sentence_encoder._encode(paragraph, add_bos=False, add_eos=False)
+            sentence_encoder._encode(sentence_encoder._passable(paragraph), add_bos=False, add_eos=False)
         )
     growing = [sentence_encoder.count_tokens(" ".join(paragraphs[:end])) for end in range(5)]
     assert all(shorter < longer for shorter, longer in pairwise(growing))

@@ -17,12 +17,14 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from lorebase.characters import simplified
 from lorebase.errors import ConfigurationError
 from lorebase.models.inputs import encodable
 from lorebase.models.ports import EmbeddingProfile
 from lorebase.models.settings import LOCAL_PROVIDER
 
 _BLANKS = re.compile(r"[ \t\r\n]+")
+_KANA = re.compile("[\u3041-\u30ff]")
 _CACHED_WORDS = 65_536
 _LONGEST_CACHED_WORD_CHARS = 32
 
@@ -50,6 +52,7 @@ class LocalModel:
         max_input_tokens: Longest text, without prefix and marks.
         min_score: Cosine that separates answerable questions from others, over English and Chinese alike.
         load: Makes an engine; takes up to a few seconds.
+        preparation: What is done to texts before the model reads them, where that changes vectors.
     """
 
     name: str
@@ -58,9 +61,10 @@ class LocalModel:
     max_input_tokens: int
     min_score: float
     load: Callable[[], LocalEngine]
+    preparation: str = ""
 
     def profile(self) -> EmbeddingProfile:
-        """The vector space, with the installed package's version in it.
+        """The vector space, with the installed package's version and the preparation of texts in it.
 
         Raises:
             ConfigurationError: The package is not installed.
@@ -79,7 +83,7 @@ class LocalModel:
             model=self.name,
             dimensions=self.dimensions,
             max_input_tokens=self.max_input_tokens,
-            model_version=f"{self.package} {package_version}",
+            model_version=f"{self.package} {package_version} {self.preparation}".rstrip(),
             min_score=self.min_score,
         )
 
@@ -99,17 +103,25 @@ class SentenceEncoderEngine:
         """Exact, word by word: no token of this vocabulary reaches over a blank. Repeated words are looked up."""
         return sum(
             self._tokens_of_short_word(word) if len(word) <= _LONGEST_CACHED_WORD_CHARS else self._tokens_of_word(word)
-            for word in _BLANKS.split(encodable(text))
+            for word in _BLANKS.split(self._passable(text))
             if word
         )
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:  # noqa: ARG002 (one space for both)
         """One row a text; the model takes any length."""
-        return cast("NDArray[np.float32]", self._model.encode([encodable(text) for text in texts]))
+        return cast("NDArray[np.float32]", self._model.encode([self._passable(text) for text in texts]))
 
     def _tokens_of_word(self, word: str) -> int:
         # Alone, a word of nothing but invisible characters would count as one unknown token.
         return len(self._encode(f"a {word}", add_bos=False, add_eos=False)) - 1
+
+    def _passable(self, text: str) -> str:
+        """The text in simplified Chinese characters; Japanese, which has forms of its own, as it is.
+
+        The model puts a traditional question farther from a simplified text than one in the same characters.
+        """
+        text = encodable(text)
+        return text if _KANA.search(text) else simplified(text)
 
 
 class E5Engine:
@@ -155,6 +167,7 @@ LOCAL_MODELS = {
             max_input_tokens=2048,
             min_score=0.32,
             load=SentenceEncoderEngine,
+            preparation="simplified",
         ),
         LocalModel(
             name="multilingual-e5-small",
