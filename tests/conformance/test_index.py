@@ -363,11 +363,9 @@ async def test_chinese_is_found_by_any_stretch_of_it(lexical: LexicalIndex) -> N
 
 
 async def test_traditional_chinese_finds_simplified_and_the_other_way_around(lexical: LexicalIndex) -> None:
-    await lexical.upsert([passage("a", "图书馆每天八点开门"), passage("b", "圖書館的燈塔"), passage("c", "一只小狗")])
-
-    assert [candidate.chunk_id for candidate in await lexical.search("幾點開門", (), 5)] == ["a"]
-    assert [candidate.chunk_id for candidate in await lexical.search("灯塔", (), 5)] == ["b"]
-    assert {candidate.chunk_id for candidate in await lexical.search("圖書館", (), 5)} == {"a", "b"}
+    await lexical.upsert([passage("a", "图书馆每天八点开门"), passage("b", "圖書館的燈塔")])
+    for query, sought in (("幾點開門", {"a"}), ("灯塔", {"b"}), ("圖書館", {"a", "b"})):
+        assert {candidate.chunk_id for candidate in await lexical.search(query, (), 5)} == sought
 
 
 async def test_english_is_found_whatever_its_case_and_ending(lexical: LexicalIndex) -> None:

@@ -99,10 +99,16 @@ def test_the_file_of_a_closed_parent_is_not_kept_locked_by_a_child(tmp_path: Pat
     store = MilvusIndexStore.in_folder(tmp_path, limits=LIMITS)
     write(store, "a")
     end, ended = multiprocessing.get_context("fork").Pipe()
-    child = multiprocessing.get_context("fork").Process(target=ended.recv)
+
+    def begin_and_wait() -> None:
+        ended.send("what is the parent's is left to it")
+        ended.recv()
+
+    child = multiprocessing.get_context("fork").Process(target=begin_and_wait)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # as above
         child.start()
+    end.recv()
     asyncio.run(store.close())
 
     another = MilvusIndexStore.in_folder(tmp_path, limits=LIMITS)
