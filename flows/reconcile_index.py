@@ -15,6 +15,11 @@ class ReconcileOptions(OrganOptions):
     """The base that is looked at."""
 
     base: str = Field(title="Knowledge base", description="Its name.", min_length=1)
+    reindex: bool = Field(
+        default=False,
+        title="Index again",
+        description="Make tasks that index again what only that can mend, as after a change of the embedding model.",
+    )
 
 
 @flow(name="reconcile-index")
@@ -25,6 +30,8 @@ async def reconcile_index(options: ReconcileOptions) -> dict[str, Any]:
         options: The base.
     """
     async with governed_knowledge(options) as knowledge:
-        caller = flow_caller(options, Capability.PUBLISH)
-        report = await knowledge.reconciling.reconcile_base(caller, options.base, reason="flow reconcile-index")
+        caller = flow_caller(options, Capability.PUBLISH, Capability.PROCESS)
+        report = await knowledge.reconciling.reconcile_base(
+            caller, options.base, reason="flow reconcile-index", reindex=options.reindex
+        )
         return report.model_dump(mode="json")

@@ -47,7 +47,7 @@ class GovernedKnowledge:
         chunker = RevisionChunker(governance.originals, workspace.object_store)
         self.index = StoredRevisionIndex(store, self.bases, chunker)
         self.publishing = Publishing(store, governance.releases, self.index)
-        self.reconciling = Reconciling(store, governance.releases, self.bases, self.index)
+        self.reconciling = Reconciling(store, governance.releases, self.bases, self.index, governance.processing)
         self.drafting = SourceDrafts(store, recipes, governance.items, governance.drafts, governance.uploads)
         self.retrieval = GovernedRetrieval(store, self.bases, workspace.config.retrieval)
         self.citations = Citations(store)

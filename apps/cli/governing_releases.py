@@ -100,24 +100,33 @@ def reconcile(
     item: Annotated[int | None, typer.Option(help="Only this topic.")] = None,
     reason: Reason = "",
     *,
+    reindex: Annotated[
+        bool, typer.Option("--reindex", help="Make tasks that index again what only that can mend; they call models.")
+    ] = False,
     acting: Acting,
 ) -> None:
     """Bring the index of a base in line with what is live, whatever a killed process left."""
     from apps.cli.output import console, print_json  # noqa: PLC0415 (commands import late)
+    from lorebase.governance.reconciling import RepairKind  # noqa: PLC0415 (as above)
 
     async def act(at: ServiceDesk) -> ReconcileReport:
         if item is not None:
-            return await at.knowledge.reconciling.reconcile_item(at.caller, item, reason=reason)
-        return await at.knowledge.reconciling.reconcile_base(at.caller, base, reason=reason)
+            return await at.knowledge.reconciling.reconcile_item(at.caller, item, reason=reason, reindex=reindex)
+        return await at.knowledge.reconciling.reconcile_base(at.caller, base, reason=reason, reindex=reindex)
 
     report = asyncio.run(_at_desk(act, acting))
+    kinds = {repair.kind for repair in report.repairs}
     if acting.as_json:
         print_json(report)
     else:
         for repair in report.repairs:
             console().print(f"{repair.revision_id}  {repair.kind}", markup=False)
         console().print(f"{report.revisions} revisions, {len(report.repairs)} repairs.")
-    if not report.is_clean:
+        if RepairKind.REINDEX_REQUESTED in kinds:
+            console(stderr=True).print("The dispatcher, or `lorebase task run`, indexes again what was requested.")
+        if RepairKind.NEEDS_REINDEX in kinds and not reindex:
+            console(stderr=True).print("Repeat it with --reindex to index again what it cannot mend.")
+    if RepairKind.NEEDS_REINDEX in kinds:
         raise typer.Exit(1)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, select
 from lorebase.documents.model import Chunk
 from lorebase.governance.chunk_manifest import CHUNK_COLUMNS, chunk_of
 from lorebase.governance.store import Store
-from lorebase.governance.tables import chunks, releases
+from lorebase.governance.tables import chunks, items, releases, revisions
 from lorebase.index.ports import Candidate
 
 
@@ -50,6 +50,32 @@ class LiveChunks:
             UnavailableError: The database does not answer.
         """
         return await asyncio.to_thread(self._are_any)
+
+    async def are_elsewhere(self, profile_id: str) -> bool:
+        """Whether a live revision of the organisation in the base has its vectors in another space, or none.
+
+        Args:
+            profile_id: The vector space that is searched.
+
+        Raises:
+            UnavailableError: The database does not answer.
+        """
+        return await asyncio.to_thread(self._are_elsewhere, profile_id)
+
+    def _are_elsewhere(self, profile_id: str) -> bool:
+        query = (
+            select(revisions.c.id)
+            .join(releases, releases.c.active_revision_id == revisions.c.id)
+            .join(items, items.c.id == revisions.c.item_id)
+            .where(
+                releases.c.organ_id == self._organ_id,
+                releases.c.delete_flag == 0,
+                items.c.base_id == self._base_id,
+                revisions.c.embedding_profile != profile_id,
+            )
+        )
+        with self._store.database.reading() as connection:
+            return connection.execute(query.limit(1)).first() is not None
 
     def _are_any(self) -> bool:
         with self._store.database.reading() as connection:

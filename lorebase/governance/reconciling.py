@@ -10,15 +10,23 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
-from lorebase.errors import IndexMismatchError
+from lorebase.errors import (
+    IndexMismatchError,
+    InvalidStateError,
+    NotFoundError,
+    RevisionInUseError,
+    VersionConflictError,
+)
 from lorebase.governance.bases import GovernedBase, GovernedBases
 from lorebase.governance.chunk_manifest import ManifestEntry, entry_of
 from lorebase.governance.context import Capability, PrincipalContext
 from lorebase.governance.model import Revision, RowId
+from lorebase.governance.processing import Processing
 from lorebase.governance.releases import Releases
 from lorebase.governance.revision_index import StoredRevisionIndex, difference_of, fields_of
 from lorebase.governance.states import IndexStatus
@@ -48,6 +56,14 @@ class RepairKind(StrEnum):
 
     NEEDS_REINDEX = "NEEDS_REINDEX"
     """Nothing: only another run over its original can mend it."""
+
+    REINDEX_REQUESTED = "REINDEX_REQUESTED"
+    """A task was made that runs over its original again."""
+
+    @property
+    def is_mended(self) -> bool:
+        """Whether the revision is in line now."""
+        return self not in {RepairKind.NEEDS_REINDEX, RepairKind.REINDEX_REQUESTED}
 
 
 class Repair(BaseModel):
@@ -92,41 +108,67 @@ class Reconciling:
         releases: Says what is live.
         bases: Opens bases.
         index: Repairs the entities of a revision.
+        processing: Makes the tasks that index a revision again.
     """
 
-    def __init__(self, store: Store, releases: Releases, bases: GovernedBases, index: StoredRevisionIndex) -> None:
+    def __init__(
+        self,
+        store: Store,
+        releases: Releases,
+        bases: GovernedBases,
+        index: StoredRevisionIndex,
+        processing: Processing,
+    ) -> None:
         self._store = store
+        self._processing = processing
         self._releases = releases
         self._bases = bases
         self._index = index
         self._visibility = Visibility(releases, index)
 
-    async def reconcile_item(self, context: PrincipalContext, item_id: int, *, reason: str = "") -> ReconcileReport:
+    async def reconcile_item(
+        self, context: PrincipalContext, item_id: int, *, reason: str = "", reindex: bool = False
+    ) -> ReconcileReport:
         """Bring the entities of one item in line.
 
+        Args:
+            context: Who asks.
+            item_id: The item.
+            reason: Why, for the history.
+            reindex: Whether tasks are made for revisions that need another run over their original.
+
         Raises:
-            ForbiddenError: The caller may not publish.
+            ForbiddenError: The caller may not publish, or not process where tasks are to be made.
             NotFoundError: The organisation has no such item.
             DependencyError: Index, model or database do not answer; what was repaired stays so.
         """
-        context.require(Capability.PUBLISH)
+        _require(context, reindex=reindex)
         base_id = await asyncio.to_thread(self._base_of, context, item_id)
-        return await self._reconcile(context, base_id, item_id, reason)
+        return await self._reconcile(context, base_id, item_id, reason, reindex=reindex)
 
-    async def reconcile_base(self, context: PrincipalContext, base_id: str, *, reason: str = "") -> ReconcileReport:
+    async def reconcile_base(
+        self, context: PrincipalContext, base_id: str, *, reason: str = "", reindex: bool = False
+    ) -> ReconcileReport:
         """Bring all entities of the caller's organisation in a base in line, those of unknown revisions too.
 
-        After a backup was restored this makes the index fit it: rows and originals are what recovery stands on.
+        After a backup was restored this makes the index fit it: rows and originals are what recovery stands on. After
+        the recipe was given another embedding model, `reindex` makes the tasks that embed everything again.
+
+        Args:
+            context: Who asks.
+            base_id: The base.
+            reason: As `reconcile_item`.
+            reindex: As `reconcile_item`.
 
         Raises:
-            ForbiddenError: The caller may not publish.
+            ForbiddenError: As `reconcile_item`.
             DependencyError: As `reconcile_item`.
         """
-        context.require(Capability.PUBLISH)
-        return await self._reconcile(context, base_id, None, reason)
+        _require(context, reindex=reindex)
+        return await self._reconcile(context, base_id, None, reason, reindex=reindex)
 
     async def _reconcile(
-        self, context: PrincipalContext, base_id: str, item_id: int | None, reason: str
+        self, context: PrincipalContext, base_id: str, item_id: int | None, reason: str, *, reindex: bool
     ) -> ReconcileReport:
         base = await self._bases.open(base_id)
         where: Filter = (Equals("organ_id", context.organ_id),)
@@ -143,11 +185,14 @@ class Reconciling:
                 repairs += await _remove_unknown(indexes, where, revision_id, entities)
                 continue
             repairs += await self._mend(base, truth, truth.revisions[revision_id], entities)
+        if reindex:
+            ask = partial(self._with_task, context, truth, reason)
+            repairs = [await asyncio.to_thread(ask, repair) for repair in repairs]
         report = ReconcileReport(
             base_id=base_id,
             revisions=len(truth.revisions),
             repairs=tuple(repairs),
-            is_clean=all(repair.kind is not RepairKind.NEEDS_REINDEX for repair in repairs),
+            is_clean=all(repair.kind.is_mended for repair in repairs),
         )
         await asyncio.to_thread(self._record, context, item_id, report, reason)
         return report
@@ -169,7 +214,7 @@ class Reconciling:
             if not wanted or is_elsewhere or any(difference_of(wanted, found) for found in entities):
                 kind = await self._restored(revision)
                 repairs.append(Repair(revision_id=revision.id, kind=kind))
-                if kind is RepairKind.NEEDS_REINDEX:
+                if not kind.is_mended:
                     return repairs
         is_live = revision.id in truth.live
         if revision.index_status is not IndexStatus.INDEXED and is_live:
@@ -186,6 +231,17 @@ class Reconciling:
         except IndexMismatchError:
             return RepairKind.NEEDS_REINDEX
         return RepairKind.RESTORED
+
+    def _with_task(self, context: PrincipalContext, truth: _Truth, reason: str, repair: Repair) -> Repair:
+        if repair.kind is not RepairKind.NEEDS_REINDEX:
+            return repair
+        revision = truth.revisions[str(repair.revision_id)]
+        key = f"reconcile-{revision.id}-{revision.version}"
+        try:
+            self._processing.reindex(context, revision.id, version=revision.version, idempotency_key=key, reason=reason)
+        except (InvalidStateError, NotFoundError, RevisionInUseError, VersionConflictError):
+            return repair  # somebody is at it, or deleted it
+        return Repair(revision_id=revision.id, kind=RepairKind.REINDEX_REQUESTED)
 
     def _base_of(self, context: PrincipalContext, item_id: int) -> str:
         with self._store.database.reading() as connection:
@@ -232,6 +288,12 @@ def _by_revision(fields: Sequence[EntityFields]) -> dict[str, dict[str, EntityFi
     for one in fields:
         found[one.revision_id][one.chunk_id] = one
     return found
+
+
+def _require(context: PrincipalContext, *, reindex: bool) -> None:
+    context.require(Capability.PUBLISH)
+    if reindex:
+        context.require(Capability.PROCESS)
 
 
 async def _remove_unknown(

@@ -11,8 +11,10 @@ import pytest
 from lorebase.database import Database
 from lorebase.errors import ForbiddenError, IndexMismatchError
 from lorebase.governance.context import Capability
+from lorebase.governance.kinds import TaskKind, TaskStatus
 from lorebase.governance.model import Revision
 from lorebase.governance.reconciling import ReconcileReport
+from lorebase.governance.states import RevisionState
 from lorebase.governance.tables import audits, chunks, items, releases, revisions
 from lorebase.index.ports import EntityFields, Equals, TextEntity
 from lorebase.recipes.loading import parse_recipe
@@ -27,8 +29,20 @@ async def world(database: Database, tmp_path: Path) -> AsyncIterator[KnowledgeWo
     await made.close()
 
 
-async def reconcile(world: KnowledgeWorld) -> ReconcileReport:
-    return await world.knowledge.reconciling.reconcile_base(AUTHOR, BASE)
+async def reconcile(world: KnowledgeWorld, *, reindex: bool = False) -> ReconcileReport:
+    return await world.knowledge.reconciling.reconcile_base(AUTHOR, BASE, reindex=reindex)
+
+
+def change_model(world: KnowledgeWorld) -> None:
+    world.workspace.embedder_options = {"dimensions": 32}
+    recipe = f"name: {BASE}\ngovernance: reviewed\nmodels: {{embedding: {{provider: local, model: other}}}}\n"
+    world.knowledge.bases.recipes.remember(parse_recipe(f"{recipe}procedures: [{{use: hybrid_index}}]\n"))
+
+
+async def work(world: KnowledgeWorld) -> None:
+    worker = world.knowledge.worker("worker-1")
+    while (done := await worker.run_next()) is not None:
+        assert done.error_code == ""
 
 
 def kinds(report: ReconcileReport) -> list[str]:
@@ -116,6 +130,50 @@ async def test_a_revision_of_another_vector_space_needs_another_run_and_is_left_
     report = await reconcile(world)
 
     assert (report.is_clean, kinds(report)) == (False, ["NEEDS_REINDEX"])
+
+
+async def test_after_a_change_of_model_no_evidence_is_an_error_until_everything_is_indexed_again(
+    world: KnowledgeWorld,
+) -> None:
+    revision = await published(world)
+    other = await world.ready(world.item("lighthouse"), "# Lighthouse\n\nThe lamp burns whale oil.")
+    await world.publish(other)
+    change_model(world)
+
+    found_by_words = await world.retrieve()
+    with pytest.raises(IndexMismatchError, match="not embedded with the model") as refused:
+        await world.retrieve("quarks gluons neutrinos")
+    with pytest.raises(IndexMismatchError, match="not embedded with the model"):
+        await world.retrieve(mode="vector_search")
+    by_words = await world.retrieve("quarks gluons neutrinos", mode="full_text_search")
+    left, asked = await reconcile(world), await reconcile(world, reindex=True)
+    await work(world)
+    again = await reconcile(world, reindex=True)
+    known = await world.retrieve(mode="vector_search")
+    unknown = await world.retrieve("quarks gluons neutrinos")
+
+    assert f"release reconcile {BASE} --reindex" in refused.value.remedy
+    assert found_by_words.answerable
+    assert by_words.reason == unknown.reason == "NO_EVIDENCE"
+    assert (left.is_clean, kinds(left)) == (False, ["NEEDS_REINDEX"] * 2)
+    assert (asked.is_clean, kinds(asked)) == (False, ["REINDEX_REQUESTED"] * 2)
+    assert (again.is_clean, again.repairs) == (True, ())
+    assert known.evidence[0].revision_id == str(revision.id)
+    assert world.read(revision).status == RevisionState.PUBLISHED
+
+
+async def test_a_reindex_is_asked_for_once_and_by_none_who_may_not_process(world: KnowledgeWorld) -> None:
+    await published(world)
+    change_model(world)
+    publisher = caller("publisher", 7, Capability.READ, Capability.PUBLISH)
+
+    with pytest.raises(ForbiddenError):
+        await world.knowledge.reconciling.reconcile_base(publisher, BASE, reindex=True)
+    reports = [await reconcile(world, reindex=True) for _ in range(2)]
+
+    assert [kinds(report) for report in reports] == [["REINDEX_REQUESTED"], []]
+    tasks = world.governance.processing.list(AUTHOR, status=TaskStatus.PENDING)
+    assert [task.kind for task in tasks.records] == [TaskKind.REINDEX]
 
 
 async def test_only_who_may_publish_reconciles(world: KnowledgeWorld) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
+from pydantic import Field
 
 from apps.api.inputs import Body, PathId, Reason, Version
 from apps.api.services import Caller, ServicesOf
@@ -24,6 +25,7 @@ class Reconciliation(Body):
     """The index is brought in line with what is live."""
 
     reason: Reason = ""
+    reindex: bool = Field(default=False, description="Make tasks that index again what only that can mend.")
 
 
 @router.get("/items/{item_id}/release")
@@ -63,4 +65,6 @@ async def take_offline(item_id: PathId, body: Switch, caller: Caller, services: 
 async def reconcile(item_id: PathId, body: Reconciliation, caller: Caller, services: ServicesOf) -> ReconcileReport:
     """Bring the index entities of an item in line with its rows; may run at any time, and again."""
     async with services.indexes.used():
-        return await services.knowledge.reconciling.reconcile_item(caller, item_id, reason=body.reason)
+        return await services.knowledge.reconciling.reconcile_item(
+            caller, item_id, reason=body.reason, reindex=body.reindex
+        )

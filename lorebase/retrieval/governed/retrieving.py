@@ -63,7 +63,8 @@ class GovernedRetrieval:
             UnsupportedModeError: The base has no index for the mode.
             RetrievalTimeoutError: It took longer than the budget; never "no evidence" instead.
             DependencyError: Embedder, index, database or reranker did not answer; never "no evidence" instead.
-            IndexMismatchError: The index was lost; never "no evidence" instead.
+            IndexMismatchError: The index was lost, or holds something live in another vector space than is searched;
+                never "no evidence" instead.
         """
         context.require(Capability.READ)
         checked = checked_retrieval(request)
@@ -101,17 +102,29 @@ class GovernedRetrieval:
         base = await self._bases.open(request.base_id)
         mode = request.mode or _best_mode(base)
         live = LiveChunks(self._store, context.organ_id, request.base_id)
+        results = await self._confirmed(base, mode, live, context.organ_id, request)
+        result = self._result(base, mode, request, results)
+        if not result.answerable and result.verdict.reason != "NO_SUBJECT" and mode != "full_text_search":
+            await _require_same_space(base, live)
+        if not results:
+            await _require_filled(base, live, context.organ_id)
+        return result
+
+    async def _confirmed(
+        self, base: GovernedBase, mode: GovernedMode, live: LiveChunks, organ_id: int, request: RetrievalRequest
+    ) -> Sequence[SearchResult]:
+        """Results that were live at one moment."""
         if mode != "hybrid_search" and base.reranker is None:
             # One recall, and its last re-check was of one moment and just now.
-            return self._result(base, mode, request, await self._search(base, mode, live, context.organ_id, request))
+            return await self._search(base, mode, live, organ_id, request)
         confirmed: Sequence[SearchResult] = ()
         for _try in range(_TRIES):
-            results = await self._search(base, mode, live, context.organ_id, request)
+            results = await self._search(base, mode, live, organ_id, request)
             still_live = await live.live([result.chunk_id for result in results])
             confirmed = [result for result in results if result.chunk_id in still_live]
             if len(confirmed) == len(results):
                 break
-        return self._result(base, mode, request, confirmed)
+        return confirmed
 
     async def _search(
         self, base: GovernedBase, mode: GovernedMode, live: LiveChunks, organ_id: int, request: RetrievalRequest
@@ -130,8 +143,6 @@ class GovernedRetrieval:
         if reranker is not None:
             width = max(min(self._settings.max_rerank_texts, reranker.max_texts), request.top_k)
         found = await searches[mode](request.query, top_k=width, where=where)
-        if not found.results:
-            await _require_filled(base, live, organ_id)
         return found.results if reranker is None else await self._reranked(reranker, found, request)
 
     async def _reranked(
@@ -193,6 +204,17 @@ def _best_mode(base: GovernedBase) -> GovernedMode:
             raise UnsupportedModeError(f"The base {base.base_id!r} has no index.", remedy="Add one to its recipe.")
         return "full_text_search"
     return "hybrid_search" if base.has_full_text else "vector_search"
+
+
+async def _require_same_space(base: GovernedBase, live: LiveChunks) -> None:
+    """Refuse a base in which something live has no vectors that a search by the model of now can find."""
+    if await live.are_elsewhere(base.profile_id):
+        raise IndexMismatchError(
+            f"Something that is live in {base.base_id!r} was not embedded with the model that the recipe names now: "
+            "no search by meaning can find it.",
+            remedy=f"Run `lorebase release reconcile {base.base_id} --reindex`, and then `lorebase task run`.",
+            base_id=base.base_id,
+        )
 
 
 async def _require_filled(base: GovernedBase, live: LiveChunks, organ_id: int) -> None:

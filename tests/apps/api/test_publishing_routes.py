@@ -84,10 +84,12 @@ def test_a_model_that_does_not_answer_is_no_missing_evidence(
 def test_an_item_is_reconciled_and_nothing_is_left_to_mend(client: TestClient, workspace: FakeWorkspace) -> None:
     ready = made_ready(client, workspace, "reconciled")
 
-    report = client.post(f"/v1/items/{ready['item_id']}/reconcile", json={}, headers=OWN)
+    path, publisher = f"/v1/items/{ready['item_id']}/reconcile", gateway(capabilities="knowledge.publish")
+    reports = [client.post(path, json=body, headers=OWN) for body in ({}, {"reindex": True})]
+    mended, refused = [client.post(path, json={"reindex": said}, headers=publisher) for said in (False, True)]
 
-    assert report.status_code == 200
-    assert report.json()["is_clean"] is True
+    assert [report.status_code for report in (*reports, mended, refused)] == [200, 200, 200, 403]
+    assert all(report.json()["is_clean"] for report in reports)
 
 
 def test_a_reader_cannot_publish(client: TestClient, workspace: FakeWorkspace) -> None:
