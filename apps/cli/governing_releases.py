@@ -101,7 +101,7 @@ def reconcile(
     reason: Reason = "",
     *,
     reindex: Annotated[
-        bool, typer.Option("--reindex", help="Make tasks that index again what only that can mend; they call models.")
+        bool, typer.Option("--reindex", help="Make tasks that index again what only that mends; they may call models.")
     ] = False,
     acting: Acting,
 ) -> None:

@@ -42,7 +42,10 @@ class RevisionChunks:
 
 
 class RevisionChunker:
-    """Parses, cuts and embeds revisions. What was embedded is written down, so that a killed run pays for it once."""
+    """Parses, cuts and embeds revisions. What was embedded is kept by item, so that no text of it is paid for again.
+
+    Neither by a run after a killed one, nor by the next revision, nor where an index was lost.
+    """
 
     def __init__(self, originals: Originals, objects: ObjectStore) -> None:
         self._originals = originals
@@ -60,39 +63,32 @@ class RevisionChunker:
         on_stage(Stage.PARSE)
         content = await asyncio.to_thread(self._originals.read, revision)
         source = _source_of(item, revision)
-        context = replace(
-            base.context,
-            documents=_Original(content),
-            budget=RunBudget(base.recipe.budget, base.recipe.prices),
-        )
+        context = replace(_paying(base), documents=_Original(content))
         parsed = await _parsed(base, revision, source, context)
         on_stage(Stage.CHUNK)
         inputs: dict[str, Sequence[Any]] = {PARSED_DOCUMENTS.name: [parsed], SOURCE_DOCUMENTS.name: [source]}
         chunks: Sequence[Chunk] = (await run_step(base.split, inputs, context)).rows
         if not chunks:
             raise UnreadableDocumentError(f"Revision {revision.id} yields no text.", reason="NO_TEXT")
-        if base.embed is None:
-            return RevisionChunks(chunks, {})
         on_stage(Stage.EMBED)
-        return RevisionChunks(chunks, await self._embedded(base, base.embed, revision, chunks, context))
+        return RevisionChunks(chunks, await self.vectors(base, revision, chunks))
 
-    async def forget_progress(self, base: GovernedBase, revision: Revision) -> None:
-        """Drop what was written down; called when the index holds it."""
-        await asyncio.to_thread(self._ledger(base, revision).drop_segments, _group(revision))
-
-    async def _embedded(
-        self,
-        base: GovernedBase,
-        step: Step,
-        revision: Revision,
-        chunks: Sequence[Chunk],
-        context: StepExecutionContext,
+    async def vectors(
+        self, base: GovernedBase, revision: Revision, chunks: Sequence[Chunk]
     ) -> dict[str, NDArray[np.float32]]:
+        """A vector for each chunk, by its id; empty where the base has none. What was embedded before calls no model.
+
+        Raises:
+            DependencyError: The model did not do it, or refused a chunk.
+        """
+        step = base.embed
+        if step is None:
+            return {}
         ledger = self._ledger(base, revision)
-        writer = ledger.writer(_group(revision))
+        writer = ledger.writer(f"revision-{revision.id}")
         partition = Partition(0, step.type_name, {CHUNKS.name: chunks}, ledger, writer)
         try:
-            (report,) = await step.run_partitions([partition], context)
+            (report,) = await step.run_partitions([partition], _paying(base))
         finally:
             writer.flush()  # in this thread: a cancelled task cannot wait, and what is paid for must reach the store
         if report.failed_items:
@@ -105,7 +101,7 @@ class RevisionChunker:
 
     def _ledger(self, base: GovernedBase, revision: Revision) -> Ledger[Any]:
         layout = BaseLayout(base.index_name)
-        return Ledger(self._objects, layout, EMBEDDINGS, fingerprint("revision", revision.id, base.profile_id))
+        return Ledger(self._objects, layout, EMBEDDINGS, fingerprint("item", revision.item_id, base.profile_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +116,9 @@ class _Original:
         return self.content
 
 
-def _group(revision: Revision) -> str:
-    return f"revision-{revision.id}"
+def _paying(base: GovernedBase) -> StepExecutionContext:
+    """What the steps of a base run with, its budget begun anew."""
+    return replace(base.context, budget=RunBudget(base.recipe.budget, base.recipe.prices))
 
 
 def _source_of(item: Item, revision: Revision) -> SourceDocument:

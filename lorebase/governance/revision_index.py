@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lorebase.errors import IndexMismatchError, RefusedError
+from lorebase.errors import IndexMismatchError
 from lorebase.governance.bases import GovernedBase, GovernedBases
 from lorebase.governance.chunk_manifest import ChunkManifest, Guard, ManifestEntry
 from lorebase.governance.context import PrincipalContext
@@ -74,7 +74,6 @@ class StoredRevisionIndex:
             if chunk.chunk_id in made.vectors
         }
         await self._write(base, revision, entries, vectors)
-        await self._chunker.forget_progress(base, revision)
         return profile_id
 
     async def reconcile(self, revision: Revision) -> None:
@@ -155,7 +154,8 @@ class StoredRevisionIndex:
             strays = [fields.chunk_id for fields in await index.fields(_of(revision)) if fields.chunk_id not in ids]
             for some in _batches(strays):
                 await index.delete((AnyOf("chunk_id", tuple(some)),))
-        await self._write(base, revision, entries, await _embedded_again(base, revision, entries))
+        vectors = await self._chunker.vectors(base, revision, [entry.chunk for entry in entries])
+        await self._write(base, revision, entries, vectors)
 
     async def _write(
         self, base: GovernedBase, revision: Revision, entries: Sequence[ManifestEntry], vectors: Vectors
@@ -240,20 +240,6 @@ async def _fields_to_write(
 ) -> list[EntityFields]:
     shown = {fields.chunk_id for fields in await index.fields(_searchable(revision))}
     return [fields_of(base.base_id, revision, entry, searchable=entry.chunk.chunk_id in shown) for entry in entries]
-
-
-async def _embedded_again(base: GovernedBase, revision: Revision, entries: Sequence[ManifestEntry]) -> Vectors:
-    if base.embed is None:
-        return {}
-    embedder = base.context.require_embedder(base.embed.type_name)
-    batch = await embedder.embed_passages([entry.chunk.indexed_text for entry in entries])
-    if batch.failures:
-        raise RefusedError(
-            f"{len(batch.failures)} chunks of revision {revision.id} got no vector.",
-            remedy="Index the revision again.",
-            dependency="embedder",
-        )
-    return {entry.chunk.chunk_id: vector for entry, vector in zip(entries, batch.vectors, strict=True)}
 
 
 def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -70,6 +70,29 @@ async def test_an_error_that_may_pass_is_tried_again_and_what_is_paid_for_is_pai
     assert set(world.workspace.seen.values()) == {1}
 
 
+async def test_a_text_of_an_item_is_paid_for_once_whatever_becomes_of_its_revisions_and_of_the_index(
+    world: KnowledgeWorld,
+) -> None:
+    item = world.item()
+    first = await world.ready(item, handbook(30))
+    await world.publish(first)
+    second = await world.ready(item, handbook(30).replace("rule 2", "rule two"))
+    await world.publish(second)
+    before = await world.texts()
+
+    await world.knowledge.index.delete(second)
+    restored = await world.knowledge.reconciling.reconcile_base(AUTHOR, BASE)
+    former = world.read(first)
+    task = world.governance.processing.reindex(AUTHOR, first.id, version=former.version, idempotency_key="again")
+    await world.knowledge.worker("worker-1").run_next(task.id)
+
+    assert [str(repair.kind) for repair in restored.repairs] == ["RESTORED", "SWITCHED"]
+    assert len(world.workspace.seen) == 4
+    assert set(world.workspace.seen.values()) == {1}
+    assert await world.texts() == before
+    assert await world.entities(world.read(first)) == [3, 3]
+
+
 async def test_an_error_for_good_keeps_a_code_and_not_a_word(
     world: KnowledgeWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
