@@ -6,7 +6,8 @@ import asyncio
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
@@ -17,8 +18,9 @@ from lorebase.adapters.milvus import MilvusIndexStore, MilvusLimits
 from lorebase.artifacts.kinds import VECTOR_INDEX
 from lorebase.artifacts.snapshots import SnapshotStore
 from lorebase.artifacts.store import BaseLayout
-from lorebase.errors import UnavailableError
+from lorebase.errors import RetrievalTimeoutError, UnavailableError
 from lorebase.index.ports import Equals
+from lorebase.retrieval.governed.evidence import RetrievalResult
 from tests.chaos.corpus import RECIPE as CHAOS_RECIPE
 from tests.chaos.corpus import write_corpus, write_workspace
 from tests.chaos.crashing import CrashingIndexes, Moment, WritePoint
@@ -150,10 +152,19 @@ async def test_governed_knowledge_is_an_error_and_not_without_evidence_while_the
         with pytest.raises(UnavailableError, match=f"Milvus {milvus_server.uri}"):
             await world.retrieve(base_id=name)
         milvus_server.start()
-        after = await world.retrieve(base_id=name)
+        after = await once_it_serves(lambda: world.retrieve(base_id=name))
 
         assert before.answerable
         assert after.evidence == before.evidence
+
+
+async def once_it_serves(ask: Callable[[], Awaitable[RetrievalResult]]) -> RetrievalResult:
+    """The first answer of a server that was just started: until then nothing but that it does not answer in time."""
+    for _try in range(30):
+        with suppress(RetrievalTimeoutError, UnavailableError):
+            return await ask()
+        await asyncio.sleep(0.5)
+    return await ask()
 
 
 def test_two_processes_fill_one_server_at_once_with_a_base_each(
