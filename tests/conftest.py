@@ -7,7 +7,6 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -35,15 +34,6 @@ def pytest_runtest_setup() -> None:
     """Let Prefect's background clients leave their connections to the garbage collector, whichever test it runs in."""
     if "prefect" in sys.modules:
         warnings.filterwarnings("ignore", message="unclosed", category=ResourceWarning)
-
-
-@pytest.fixture(scope="session")
-def test_data() -> Path:
-    """Folder of the real input."""
-    folder = os.environ.get("LOREBASE_TEST_DATA")
-    if not folder:
-        pytest.skip("LOREBASE_TEST_DATA is not set: no real input here")
-    return Path(folder)
 
 
 @pytest.fixture(scope="session")

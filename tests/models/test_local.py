@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,7 +20,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from lorebase.adapters.models.local import LocalEmbedder
-from lorebase.adapters.models.local_engines import LOCAL_MODELS, E5Engine, LocalModel, SentenceEncoderEngine
+from lorebase.adapters.models.local_engines import (
+    DEFAULT_LOCAL_MODEL,
+    LOCAL_MODELS,
+    E5Engine,
+    LocalModel,
+    SentenceEncoderEngine,
+)
 from lorebase.errors import ConfigurationError
 
 
@@ -172,9 +179,9 @@ def test_traditional_chinese_is_read_as_simplified_and_japanese_as_it_is(sentenc
 
 
 def test_how_texts_are_prepared_is_part_of_the_vector_space():
-    profiles = {name: model.profile() for name, model in LOCAL_MODELS.items() if name != "multilingual-e5-small"}
+    model = LOCAL_MODELS[DEFAULT_LOCAL_MODEL]
 
-    assert [profile.model_version.split()[-1] for profile in profiles.values()] == ["simplified"]
+    assert replace(model, preparation="").profile().profile_id != model.profile().profile_id
 
 
 @settings(max_examples=100, deadline=None)
